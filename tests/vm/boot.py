@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Boots one guest, runs one command in it and exits with that command's status.
+
+Runs inside the root that root.sh makes (vmtest.sh sees to that), with the project at /src.
+
+virtme-ng is what people know for this, and `vng --run` boots this root too; but its init cannot be
+replaced through its interface, takes 13 s without KVM, wants a terminal, and has no road into a
+guest whose root is in memory, which virtual time needs. So QEMU is started here.
+
+Two kinds of guest:
+  * the default sees the whole root through virtiofs, under an overlay in memory; only
+    /src/build/out is the host's own;
+  * virtual time (QEMU's icount: the guest's clock counts instructions and skips idle time) has
+    everything in memory from the start, because any I/O through the host would let the guest's
+    clock run on for as long as the host takes. Same input, same clock, to the microsecond or close.
+
+Exit status: the command's own; 1 when that is 0 but the kernel complained; 124 time limit; 125 no
+verdict from the guest.
+"""
+
+import argparse
+import lzma
+import os
+import re
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+SRC = Path("/src")
+BUILD = SRC / "build"
+NO_VERDICT = 125
+TIMED_OUT = 124
+
+# Emulated CPU. Without the "fast" string instructions: QEMU emulates those byte by byte, and a
+# kernel that believes in them spends most of its instructions on copying and clearing pages.
+CPU = "max,-erms,-fsrm,-fzrm,-fsrs"
+
+# What the kernel prints when something is wrong that a test's own verdict might not show.
+COMPLAINTS = re.compile(
+    r"WARNING:|\bBUG:|\bOops\b|Kernel panic|general protection fault|refcount_t:|"
+    r"self-detected stall|detected stalls|hung task|blocked for more than|soft lockup|"
+    r"possible recursive locking|possible circular locking|inconsistent lock state|"
+    r"suspicious RCU usage|scheduling while atomic|sleeping function called|KASAN|UBSAN|"
+    r"unregister_netdevice: waiting"
+)
+
+# Not in a guest that has its root in memory: what only a build or a host needs.
+SKIP_DIRS = {
+    "/src", "/boot", "/proc", "/sys", "/dev", "/run", "/tmp", "/vm",
+    "/usr/include", "/usr/src", "/usr/lib/gcc", "/usr/libexec/gcc", "/usr/share/doc",
+    "/usr/share/man", "/usr/share/locale", "/usr/share/info", "/usr/share/qemu",
+    "/usr/share/perl", "/usr/share/perl5", "/usr/share/seabios", "/usr/share/zoneinfo",
+    "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
+    "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/gconv",
+    "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/python3/dist-packages/virtme",
+    "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/var/log",
+}  # fmt: skip
+SKIP_NAME = re.compile(
+    r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
+    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl)[-.0-9a-z_]*\.so|"
+    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|x86_64-linux-gnu-|ld|sqv)"
+)
+SKIP_MODULES = re.compile(r"/kernel/(drivers/(?!net/|block/loop|ptp|char/hw)|sound|fs/(?!overlay|nfs_))")
+
+
+class Cpio:
+    """Writes an initramfs archive ("newc")."""
+
+    def __init__(self, out):
+        self.out = out
+        self.inode = 0
+
+    def entry(self, name, mode, data=b"", size=None, rdev=(0, 0)):
+        self.inode += 1
+        raw = name.lstrip("/").encode() + b"\0"
+        size = len(data) if size is None else size
+        fields = (self.inode, mode, 0, 0, 1, 0, size, 0, 0, *rdev, len(raw), 0)
+        head = b"070701" + b"".join(b"%08x" % f for f in fields) + raw
+        self.out.write(head + b"\0" * (-len(head) % 4))
+        if data:
+            self.out.write(data + b"\0" * (-len(data) % 4))
+
+    def path(self, name, source):
+        st = os.lstat(source)
+        kind = stat.S_IFMT(st.st_mode)
+        if kind == stat.S_IFLNK:
+            self.entry(name, st.st_mode, os.readlink(source).encode())
+        elif kind == stat.S_IFREG:
+            self.entry(name, st.st_mode, Path(source).read_bytes())
+        elif kind == stat.S_IFDIR:
+            self.entry(name, st.st_mode)
+
+    def tree(self, top, skip):
+        for where, dirs, files in os.walk(top):
+            dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
+            for name in dirs + sorted(files):
+                full = os.path.join(where, name)
+                if not skip(full):
+                    self.path(full, full)
+
+    def close(self):
+        self.entry("TRAILER!!!", 0)
+        self.out.write(b"\0" * (-self.out.tell() % 512))
+
+
+def module_file(version, name):
+    """The uncompressed module of that kernel, nothing when it is built in."""
+    top = Path("/lib/modules") / version / "kernel"
+    for found in top.rglob(f"{name}.ko*"):
+        data = found.read_bytes()
+        return lzma.decompress(data) if found.suffix == ".xz" else data
+    return None
+
+
+def write_initramfs(out, args, environment):
+    cpio = Cpio(out)
+    if args.virtual_time:
+
+        def skip(path):
+            return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
+
+        def skip_source(path):
+            return path in ("/src/.git", "/src/build") or "__pycache__" in path
+
+        modules = f"/usr/lib/modules/{args.kernel}"
+        cpio.tree("/", skip)
+        cpio.entry("/usr/lib/modules", 0o040755)
+        cpio.path(modules, modules)
+        cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)) or p.endswith("/build"))
+        for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/log", "var/cache"):
+            cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
+        cpio.tree("/src", skip_source)
+        # What was built of the project, but not roots, logs or results of earlier runs.
+        if BUILD.is_dir():
+            cpio.entry(str(BUILD), 0o040755)
+            ours = {str(BUILD / n) for n in ("root", "root.half-made", "log", "out", "vm")}
+            cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".o.cmd", ".d")))
+        cpio.entry("/src/build/out", 0o040755)
+    else:
+        cpio.entry("dev", 0o040755)
+    cpio.entry("dev/console", 0o020600, rdev=(5, 1))
+    cpio.entry("dev/kmsg", 0o020600, rdev=(1, 11))
+    for name in ("vm", "vm/modules"):
+        cpio.entry(name, 0o040755)
+    if not args.virtual_time:
+        cpio.entry("bin", 0o040755)
+        cpio.entry("bin/busybox", 0o120777, b"/vm/busybox")
+    cpio.entry("vm/busybox", 0o100755, Path("/usr/bin/busybox").read_bytes())
+    init = (SRC / "tests/vm/guest-init").read_bytes()
+    cpio.entry("vm/guest-init", 0o100755, init)
+    cpio.entry("init", 0o120777, b"/vm/guest-init")
+    cpio.entry("vm/cmd", 0o100644, (shlex.join(args.command) + "\n").encode())
+    lines = [f"export {k}={shlex.quote(v)}\n" for k, v in environment.items()]
+    cpio.entry("vm/env", 0o100644, "".join(lines).encode())
+    if not args.virtual_time:
+        overlay = module_file(args.kernel, "overlay")
+        if overlay:
+            cpio.entry("vm/modules/overlay.ko", 0o100644, overlay)
+    cpio.close()
+
+
+def start_virtiofsd(sock):
+    daemon = shutil.which("virtiofsd", path="/usr/libexec:/usr/lib/qemu:" + os.environ["PATH"])
+    if not daemon:
+        sys.exit("boot.py: no virtiofsd in the root")
+    log = open(BUILD / "log/virtiofsd.log", "w")
+    # No sandbox: this already runs in a root and a mount namespace of its own.
+    proc = subprocess.Popen(
+        [daemon, f"--socket-path={sock}", "--shared-dir=/", "--sandbox=none", "--cache=always",
+         "--inode-file-handles=never", "--no-announce-submounts", "--log-level=warn"],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # fmt: skip
+    for _ in range(200):
+        if os.path.exists(sock):
+            return proc
+        if proc.poll() is not None:
+            break
+        time.sleep(0.02)
+    sys.exit("boot.py: virtiofsd did not start, see build/log/virtiofsd.log")
+
+
+def qemu_command(args, work, console):
+    image = args.image or f"/boot/vmlinuz-{args.kernel}"
+    cmdline = ["console=ttyS0", "panic=-1", "loglevel=6", "net.ifnames=0", "no_timer_check",
+               "tsc=reliable", "random.trust_cpu=on", "mitigations=off", "audit=0",
+               "rdinit=/vm/guest-init"]  # fmt: skip
+    cmd = ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
+           "-display", "none", "-no-reboot", "-kernel", image, "-initrd", f"{work}/initramfs",
+           "-serial", f"file:{console}"]  # fmt: skip
+    ports = "virtio-serial-pci,id=ports"
+    if args.virtual_time:
+        # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
+        # Without ioeventfd the guest's writes are done by the time its instruction is.
+        cmd += ["-machine", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off",
+                "-smp", "1", "-cpu", CPU, "-seed", "1",
+                "-rtc", "base=2026-01-01T00:00:00,clock=vm"]  # fmt: skip
+        ports += ",ioeventfd=off"
+        cmdline += ["norandmaps", "VMROOT=memory"]
+    else:
+        accel = ["-accel", "kvm", "-cpu", "host"] if args.kvm else ["-accel", "tcg", "-cpu", CPU]
+        cmd += ["-machine", "q35,memory-backend=mem", *accel, "-smp", str(os.cpu_count() or 1),
+                "-object", f"memory-backend-memfd,id=mem,size={args.memory}M,share=on",
+                "-chardev", f"socket,id=fs,path={work}/fs.sock",
+                "-device", "vhost-user-fs-pci,chardev=fs,tag=root,queue-size=1024"]  # fmt: skip
+        cmdline += ["VMROOT=virtiofs"]
+    if args.shell:
+        cmdline += ["VMSHELL=1"]
+        cmd += ["-chardev", "stdio,id=out,signal=off"]
+    else:
+        cmd += ["-chardev", f"file,id=out,path={work}/out"]
+    cmd += ["-device", ports, "-device", "virtconsole,chardev=out",
+            "-chardev", f"file,id=verdict,path={work}/verdict",
+            "-device", "virtserialport,chardev=verdict,name=verdict",
+            "-chardev", f"file,id=results,path={work}/results",
+            "-device", "virtserialport,chardev=results,name=results",
+            "-m", str(args.memory), "-append", " ".join(cmdline)]  # fmt: skip
+    return cmd
+
+
+def follow(qemu, out, limit):
+    """Passes the guest's output on until QEMU is gone; says whether the time limit ended it."""
+    deadline = time.monotonic() + limit
+    printed = 0
+    late = False
+    while True:
+        gone = qemu.poll() is not None
+        data = out.read()
+        if data:
+            printed += len(data)
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif gone:
+            return printed, late
+        elif time.monotonic() > deadline:
+            late = True
+            qemu.kill()
+            qemu.wait()
+        else:
+            time.sleep(0.05)
+
+
+def complain(text, console, why):
+    print(f"vmtest: {why}", file=sys.stderr)
+    lines = text.replace("\r", "").splitlines()
+    for line in lines[-40:]:
+        print(f"  console: {line}", file=sys.stderr)
+    print(f"vmtest: the whole console is in {console.relative_to(SRC)}", file=sys.stderr)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Boots one guest and runs one command in it.")
+    parser.add_argument("--kernel", required=True, help="release of the kernel (uname -r)")
+    parser.add_argument("--image", help="kernel image, when not the root's own")
+    parser.add_argument("--virtual-time", action="store_true")
+    parser.add_argument("--kvm", action="store_true")
+    parser.add_argument("--shell", action="store_true")
+    parser.add_argument("--must-print", action="store_true", help="no output is a failure")
+    parser.add_argument("--timeout", type=int, default=600)
+    parser.add_argument("--memory", type=int, default=2048, help="MB")
+    parser.add_argument("--name", default="run", help="of the log files")
+    parser.add_argument("command", nargs="+")
+    return parser.parse_args()
+
+
+def main():
+    args = parse_arguments()
+    mode = "virtual" if args.virtual_time else "real"
+    (BUILD / "log").mkdir(parents=True, exist_ok=True)
+    (BUILD / "out").mkdir(exist_ok=True)
+    console = BUILD / f"log/console-{args.name}-{args.kernel}-{mode}.log"
+    environment = {
+        "TERM": os.environ.get("TERM", "linux") if args.shell else "dumb",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "VM_VIRTUAL_TIME": "1" if args.virtual_time else "0",
+    }
+    if args.virtual_time:
+        environment["PYTHONHASHSEED"] = "0"
+    with tempfile.TemporaryDirectory(prefix="vm-") as work:
+        with open(f"{work}/initramfs", "wb") as f:
+            write_initramfs(f, args, environment)
+        for name in ("out", "verdict", "results"):
+            Path(work, name).touch()
+        virtiofsd = None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock")
+        begun = time.monotonic()
+        stdin = None if args.shell else subprocess.DEVNULL
+        with open(BUILD / "log/qemu.log", "w") as log:
+            qemu = subprocess.Popen(qemu_command(args, work, console), stdin=stdin,
+                                    stdout=None if args.shell else log, stderr=log)  # fmt: skip
+        signal.signal(signal.SIGTERM, lambda *_: qemu.kill())
+        try:
+            with open(f"{work}/out", "rb") as out:
+                limit = 86400 * 7 if args.shell else args.timeout
+                printed, late = follow(qemu, out, limit)
+        except KeyboardInterrupt:
+            qemu.kill()
+            qemu.wait()
+            return 130
+        finally:
+            if virtiofsd:
+                virtiofsd.kill()
+        text = console.read_text(errors="replace") if console.exists() else ""
+        text += (BUILD / "log/qemu.log").read_text(errors="replace")
+        verdict = re.fullmatch(r"exit (\d+)\s*", Path(work, "verdict").read_text())
+        if not verdict:
+            after = f"{time.monotonic() - begun:.0f} s"
+            if late:
+                complain(text, console, f"time limit of {args.timeout} s, guest ended")
+                return TIMED_OUT
+            complain(text, console, f"the guest ended after {after} without a verdict")
+            return NO_VERDICT
+        results = Path(work, "results")
+        if results.stat().st_size:
+            with tarfile.open(results) as archive:
+                archive.extractall(BUILD / "out", filter="data")
+        status = int(verdict.group(1))
+        if args.must_print and not printed and not status:
+            complain(text, console, "the guest printed nothing")
+            return NO_VERDICT
+        bad = [line for line in text.splitlines() if COMPLAINTS.search(line)]
+        if bad and not args.shell:
+            print("vmtest: the guest's kernel complained:", file=sys.stderr)
+            for line in bad[:40]:
+                print(f"  console: {line}", file=sys.stderr)
+            print(f"vmtest: see {console.relative_to(SRC)}", file=sys.stderr)
+            status = status or 1
+        return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
