@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make                      the command and the schedulers, into build/
+# make kmod KVER=...        the bridge module for an installed headers package
+# make install kmod-install [DESTDIR= PREFIX=/usr/local]
+# make check-host           tests that need no VM; make lint: formatters, linters
+# V=1 shows the commands.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+KVER ?= $(shell uname -r)
+
+B := build
+CLANG ?= clang
+BPFTOOL ?= bpftool
+PYTHON ?= python3
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+BPF_CFLAGS ?= -O2 -g
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n' $(1) $(2)
+endif
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all bpf loader kmod install kmod-install uninstall check-host lint format clean
+
+all: loader bpf
+
+# --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
+
+SCHEDULERS := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c))
+BPF_OBJS := $(foreach s,$(SCHEDULERS),$(B)/bpf/bpf_$(s).bpf.o $(B)/bpf/bpf_$(s).pre615.bpf.o)
+BPF_HEADERS := $(wildcard bpf/*.h include/*.h)
+BPF_WARN := -Wall -Wextra -Werror -Wno-unused-parameter
+# Debian's clang does not look into the multiarch directory for -target bpf
+BPF_SYS := -idirafter /usr/include/$(shell uname -m)-linux-gnu
+
+define bpf_compile
+$(call say,BPF,$@)
+$(Q)mkdir -p $(@D)
+$(Q)$(CLANG) --target=bpf -mcpu=v3 $(BPF_CFLAGS) $(BPF_WARN) $(1) -Iinclude -Ibpf $(BPF_SYS) \
+	-c $< -o $@.tmp
+$(Q)$(BPFTOOL) gen object $@ $@.tmp
+$(Q)rm -f $@.tmp
+endef
+
+bpf: $(BPF_OBJS)
+
+$(B)/bpf/bpf_%.pre615.bpf.o: bpf/%.bpf.c $(BPF_HEADERS)
+	$(call bpf_compile,-DMPS_PRE615)
+
+$(B)/bpf/bpf_%.bpf.o: bpf/%.bpf.c $(BPF_HEADERS)
+	$(call bpf_compile,)
+
+# --- the command
+
+include loader/loader.mk
+
+# --- the bridge
+
+kmod:
+	$(call say,KMOD,$(KVER))
+	$(Q)$(MAKE) -C kmod KVER=$(KVER) V=$(V) OUT=$(CURDIR)/$(B)/kmod/$(KVER)
+
+kmod-install:
+	$(Q)$(MAKE) -C kmod KVER=$(KVER) OUT=$(CURDIR)/$(B)/kmod/$(KVER) DESTDIR=$(DESTDIR) install
+
+install: all
+	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
+	$(Q)install -d $(DESTDIR)$(BPFDIR)
+	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
+	$(Q)rm -rf $(DESTDIR)$(BPFDIR)
+
+# --- checks
+
+C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
+
+check-host:
+	$(Q)$(PYTHON) -m pytest -q tests/host
+
+lint:
+	$(Q)clang-format --dry-run -Werror $(C_SOURCES)
+	$(Q)shellcheck -x $(SH_SOURCES)
+	$(Q)ruff check .
+	$(Q)ruff format --check .
+
+format:
+	$(Q)clang-format -i $(C_SOURCES)
+	$(Q)ruff format .
+
+clean:
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/host $(B)/mptcp-sched

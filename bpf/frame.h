@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The frame that every scheduler stands in. It takes the snapshot in one pass
+ * over the subflows, asks the scheduler's decision function, marks the chosen
+ * subflow and keeps the counters. A scheduler is one small file:
+ *
+ *	#include "frame.h"
+ *	#include "mps_mine.h"
+ *
+ *	MPS_TUNABLE(gain, 1500, 1000, 4000, 1000, "what it does");
+ *
+ *	static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
+ *	{
+ *		return mps_mine_pick(c, priv, gain);
+ *	}
+ *	MPS_SCHEDULER(bpf_mine, "one line for the list", pick);
+ */
+#ifndef MPS_BPF_FRAME_H
+#define MPS_BPF_FRAME_H
+
+#include "compat.h"
+#include "kfuncs.h"
+#include "mps_stats.h"
+
+char _license[] SEC("license") = "GPL";
+
+/*
+ * A number that `mptcp-sched load --set NAME=VALUE` changes before the object
+ * is loaded. Integers, `scale` to one: default 250, scale 1000 is 0.25. The
+ * loader reads range and meaning from the object itself (BTF declaration tag).
+ */
+#define MPS_TUNABLE(name, def, min, max, scale, text)                                       \
+	const volatile __u32 name __attribute__((btf_decl_tag("mps:tunable:" #min ":" #max  \
+							      ":" #scale ":" text))) = def
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mps_conn_store);
+} mps_conn_v1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mps_subflow_store);
+} mps_subflow_v1 SEC(".maps");
+
+#define mps_for_each_subflow(subflow, msk) \
+	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
+
+static __always_inline bool mps_subflow_is_backup(struct mptcp_subflow_context *subflow)
+{
+	return BPF_CORE_READ_BITFIELD(subflow, backup) ||
+	       BPF_CORE_READ_BITFIELD(subflow, request_bkup);
+}
+
+/* Could send, stale or not: __mptcp_subflow_active(), net/mptcp/protocol.h */
+static __always_inline bool mps_subflow_can_send(struct mptcp_subflow_context *subflow,
+						 struct sock *ssk)
+{
+	const __u8 state = ssk->__sk_common.skc_state;
+
+	if (BPF_CORE_READ_BITFIELD(subflow, request_join) && !subflow->fully_established)
+		return false;
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+}
+
+static __always_inline void mps_snap_path(struct mps_path *p,
+					  struct mptcp_subflow_context *subflow, struct sock *ssk,
+					  struct tcp_sock *tp)
+{
+	const __u32 left_out = tp->sacked_out + tp->lost_out;
+	const __u32 out = tp->packets_out + tp->retrans_out;
+	__u32 flags = 0;
+
+	if (mptcp_subflow_active(subflow))
+		flags |= MPS_PATH_ACTIVE;
+	if (mps_subflow_is_backup(subflow))
+		flags |= MPS_PATH_BACKUP;
+	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss)
+		flags |= MPS_PATH_LOSS;
+	if (bpf_sk_stream_memory_free(ssk))
+		flags |= MPS_PATH_SNDBUF;
+
+	p->srtt_us = tp->srtt_us >> 3;
+	p->mdev_us = tp->mdev_us >> 2;
+	p->cwnd = tp->snd_cwnd ?: 1;
+	p->inflight = out > left_out ? out - left_out : 0;
+	p->mss = tp->mss_cache ?: 1;
+	p->unsent = tp->write_seq - tp->snd_nxt;
+	p->flags = flags;
+}
+
+/* The one pass. Everything that a decision may look at is read here. */
+static __always_inline void mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
+{
+	const __u64 nxt = msk->snd_nxt, end = mptcp_wnd_end(msk);
+	struct mptcp_data_frag *head = msk->first_pending;
+	struct mptcp_subflow_context *subflow;
+	__u32 n = 0;
+
+	c->pending = msk->write_seq - nxt;
+	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
+	c->unacked = nxt - msk->snd_una;
+	c->unit = head ? head->data_len - head->already_sent : 0;
+
+	mps_for_each_subflow(subflow, msk)
+	{
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
+
+		if (!tp || n >= MPS_MAX_PATHS)
+			break;
+		mps_snap_path(&c->path[n], subflow, ssk, tp);
+		n++;
+	}
+	c->nr_paths = n;
+}
+
+static __always_inline void mps_count_subflow(struct mptcp_subflow_context *subflow,
+					      struct sock *ssk, __u32 account)
+{
+	struct mps_subflow_store *s;
+	__u32 seq = subflow->rel_write_seq;
+
+	s = bpf_sk_storage_get(&mps_subflow_v1, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!s)
+		return;
+	if (s->counter[MPS_S_PICKS] + s->counter[MPS_S_RETRANS_PICKS]) {
+		__u32 moved = seq - s->last_seq;
+
+		if (s->account == MPS_S_RETRANS)
+			s->counter[MPS_S_RETRANS] += moved;
+		else
+			s->counter[MPS_S_SENT] += moved;
+	}
+	s->last_seq = seq;
+	s->account = account;
+	if (account == MPS_S_RETRANS)
+		s->counter[MPS_S_RETRANS_PICKS]++;
+	else
+		s->counter[MPS_S_PICKS]++;
+}
+
+/* Mark the index-th subflow of the snapshot; the list cannot change meanwhile. */
+static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 index, __u32 account)
+{
+	struct mptcp_subflow_context *subflow;
+	int ret = -EAGAIN;
+	__u32 n = 0;
+
+	mps_for_each_subflow(subflow, msk)
+	{
+		struct sock *ssk;
+
+		if (n++ != index)
+			continue;
+		ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		if (!ssk)
+			break;
+		mps_count_subflow(subflow, ssk, account);
+		mptcp_subflow_set_scheduled(subflow, true);
+		ret = 0;
+		break;
+	}
+	return ret;
+}
+
+/*
+ * No memory for the connection's state: data must flow all the same, so take
+ * the first subflow that can, as a kernel without a scheduler would.
+ */
+static __always_inline int mps_send_stateless(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	int ret = -EAGAIN;
+
+	mps_for_each_subflow(subflow, msk)
+	{
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+
+		if (!ssk || !mptcp_subflow_active(subflow) || !bpf_sk_stream_memory_free(ssk))
+			continue;
+		mptcp_subflow_set_scheduled(subflow, true);
+		msk->snd_burst = MPS_MAX_BURST;
+		ret = 0;
+		break;
+	}
+	return ret;
+}
+
+static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict *v)
+{
+	st->counter[MPS_C_DECISIONS]++;
+	if (v->path >= 0) {
+		st->counter[MPS_C_PICKS]++;
+		if (!v->bytes)
+			st->counter[MPS_C_WND_PROBES]++;
+		return;
+	}
+#define MPS_COUNT_WAIT(id, name, text)             \
+	if (v->reason == MPS_WAIT_##id)            \
+		st->counter[MPS_C_WAIT_##id]++;
+	MPS_WAIT_REASONS(MPS_COUNT_WAIT)
+#undef MPS_COUNT_WAIT
+}
+
+typedef struct mps_verdict (*mps_pick_fn)(const struct mps_conn *c, void *priv);
+
+/* get_send: under the msk's socket or data lock, in softirq too; no sleeping. */
+static __always_inline int mps_send(struct mptcp_sock *msk, mps_pick_fn pick)
+{
+	struct mps_conn_store *st;
+	struct mps_verdict v;
+
+	/* or retransmissions fire after a minimal timeout */
+	mptcp_set_timeout((struct sock *)msk);
+
+	st = bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL,
+				BPF_SK_STORAGE_GET_F_CREATE);
+	if (!st)
+		return mps_send_stateless(msk);
+
+	mps_snap(msk, &st->snap);
+	v = st->snap.wnd_left ? pick(&st->snap, st->priv) : mps_window_closed(&st->snap);
+	mps_count_verdict(st, &v);
+	if (v.path < 0)
+		return -EAGAIN;
+	if (v.bytes)
+		msk->snd_burst = (int)v.bytes;
+	return mps_mark(msk, (__u32)v.path, MPS_S_SENT);
+}
+
+/*
+ * get_retrans, by the rules of the kernel's default (mptcp_subflow_get_retrans()):
+ * a subflow that TCP still owes data to is skipped, an idle non-backup one is
+ * preferred, an idle backup helps only where nothing makes progress.
+ */
+static __always_inline int mps_retrans(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mps_conn_store *st;
+	__s32 index = -1, backup = -1;
+	__u32 n = 0, min_stale = ~0U;
+	int ret;
+
+	mps_for_each_subflow(subflow, msk)
+	{
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
+		__u32 i = n++;
+
+		if (!tp || !mps_subflow_can_send(subflow, ssk))
+			continue;
+		if (tp->write_seq != tp->snd_una) {
+			if (subflow->stale_count < min_stale)
+				min_stale = subflow->stale_count;
+		} else if (mps_subflow_is_backup(subflow)) {
+			if (backup < 0)
+				backup = (__s32)i;
+		} else if (index < 0) {
+			index = (__s32)i;
+		}
+	}
+	if (index < 0 && min_stale > 1)
+		index = backup;
+
+	ret = index < 0 ? -EAGAIN : mps_mark(msk, (__u32)index, MPS_S_RETRANS);
+	st = bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL, 0);
+	if (st)
+		st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
+	return ret;
+}
+
+#define MPS_SCHEDULER(id, text, pick)                                      \
+	static __always_inline int id##_send(struct mptcp_sock *msk)       \
+	{                                                                  \
+		return mps_send(msk, pick);                                \
+	}                                                                  \
+	MPS_OPS(id, #id, text, id##_send, mps_retrans)
+
+#endif /* MPS_BPF_FRAME_H */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few kernel types that the schedulers read, by field names only: CO-RE
+ * finds the offsets in the BTF of the kernel that loads the object, so this
+ * file needs no vmlinux.h and objects build the same everywhere.
+ */
+#ifndef MPS_BPF_KERNEL_H
+#define MPS_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+/* uapi/linux/bpf.h */
+enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
+#define BPF_F_NO_PREALLOC 1U
+#define BPF_SK_STORAGE_GET_F_CREATE 1ULL
+
+/* net/tcp_states.h, uapi/linux/tcp.h */
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE_WAIT 8
+#define TCP_CA_Loss 4
+
+/* uapi/asm-generic/errno-base.h */
+#define EAGAIN 11
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct sock_common {
+	volatile unsigned char skc_state;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	int sk_wmem_queued;
+	int sk_sndbuf;
+};
+
+struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	__u32 mss_cache;
+	__u32 snd_cwnd;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u32 srtt_us;	 /* us << 3 */
+	__u32 mdev_us;	 /* us << 2 */
+	__u32 write_seq; /* next byte to be given to TCP */
+	__u32 snd_nxt;	 /* next byte TCP sends */
+	__u32 snd_una;
+};
+
+struct mptcp_data_frag {
+	__u16 data_len;
+	__u16 already_sent;
+};
+
+struct mptcp_sock {
+	__u64 write_seq;
+	__u64 snd_nxt;
+	__u64 snd_una;
+	int snd_burst;
+	struct mptcp_data_frag *first_pending;
+};
+
+struct mptcp_subflow_context {
+	unsigned long avg_pacing_rate;
+	__u32 rel_write_seq; /* bytes mapped on this subflow, plus one */
+	__u32 request_join : 1, request_bkup : 1, backup : 1;
+	bool fully_established;
+	__u8 stale_count;
+};
+
+#pragma clang attribute pop
+
+#endif /* MPS_BPF_KERNEL_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kfuncs of mptcp_net-next's scheduler API, which kmod/ brings to stock
+ * kernels, and the one of our own.
+ */
+#ifndef MPS_BPF_KFUNCS_H
+#define MPS_BPF_KFUNCS_H
+
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+
+struct bpf_iter_mptcp_subflow {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
+extern int bpf_iter_mptcp_subflow_new(struct bpf_iter_mptcp_subflow *it,
+				      struct sock *sk) __weak __ksym;
+extern struct mptcp_subflow_context *
+bpf_iter_mptcp_subflow_next(struct bpf_iter_mptcp_subflow *it) __weak __ksym;
+extern void bpf_iter_mptcp_subflow_destroy(struct bpf_iter_mptcp_subflow *it) __weak __ksym;
+
+extern struct sock *
+bpf_mptcp_subflow_tcp_sock(const struct mptcp_subflow_context *subflow) __ksym;
+extern void mptcp_subflow_set_scheduled(struct mptcp_subflow_context *subflow,
+					bool scheduled) __ksym;
+extern bool mptcp_subflow_active(struct mptcp_subflow_context *subflow) __ksym;
+extern void mptcp_set_timeout(struct sock *sk) __ksym;
+extern __u64 mptcp_wnd_end(const struct mptcp_sock *msk) __ksym;
+extern bool bpf_sk_stream_memory_free(const struct sock *sk) __ksym;
+
+/*
+ * Ours, from the bridge only, hence weak: ask for a retransmission pass at
+ * once. sk: an MPTCP socket or one of its subflows' sockets. 0 when asked, a
+ * negative errno otherwise; see kmod/api.c.
+ */
+extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
+
+#endif /* MPS_BPF_KFUNCS_H */

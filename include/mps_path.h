@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a decision function sees and says: a snapshot of one MPTCP connection
+ * and its paths in, one verdict out. No BPF and no kernel types, so that the
+ * same source runs in the kernel and under the host's property tests.
+ */
+#ifndef MPS_PATH_H
+#define MPS_PATH_H
+
+#include "mps_types.h"
+
+/* The kernel's own limit on subflows per connection (MPTCP_SUBFLOWS_MAX). */
+#define MPS_MAX_PATHS 8
+
+/*
+ * The most bytes that one verdict hands to a subflow: the kernel's
+ * MPTCP_SEND_BURST_SIZE (64 KB less the largest header), the burst after
+ * which the core asks again in any case.
+ */
+#define MPS_MAX_BURST 65428
+
+enum mps_path_flag {
+	MPS_PATH_ACTIVE = 1 << 0, /* established, not stale, not closing */
+	MPS_PATH_BACKUP = 1 << 1, /* either end asked to use it as backup only */
+	MPS_PATH_LOSS = 1 << 2,	  /* in recovery after a retransmission timeout */
+	MPS_PATH_SNDBUF = 1 << 3, /* its send buffer takes more */
+};
+
+/* One subflow at the moment of the decision. */
+struct mps_path {
+	__u32 srtt_us;	/* smoothed RTT in us; 0: no sample yet, so unknown */
+	__u32 mdev_us;	/* mean deviation of the RTT in us, without RTO floor */
+	__u32 cwnd;	/* congestion window in segments, at least 1 */
+	__u32 inflight; /* segments in flight (tcp_packets_in_flight()) */
+	__u32 mss;	/* bytes per segment, at least 1 */
+	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
+	__u32 flags;	/* enum mps_path_flag */
+	__u32 reserved;
+};
+
+/* The connection at the moment of the decision. */
+struct mps_conn {
+	__u64 pending;	/* k: bytes from the application not given to any subflow */
+	__u64 wnd_left; /* bytes that the peer's data-level window still takes */
+	__u64 unacked;	/* bytes given out and not acknowledged at data level */
+	__u32 unit;	/* least bytes that one pick hands over: the rest of the head fragment */
+	__u32 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
+	struct mps_path path[MPS_MAX_PATHS];
+};
+
+/*
+ * Why nothing is sent now. One table: the enum, the counters of
+ * mps_stats.h and the texts of the loader come from it.
+ * X(ID, json_name, description)
+ */
+#define MPS_WAIT_REASONS(X)                                                       \
+	X(NO_SUBFLOW, no_subflow, "no subflow of this connection can carry data") \
+	X(NO_ROOM, no_room, "every usable subflow's window or buffer is full")    \
+	X(PEER_WINDOW, peer_window, "the peer's data-level window is full")       \
+	X(FASTER, faster, "a faster subflow, now full, will finish earlier")
+
+enum mps_wait {
+#define MPS_WAIT_ENUM(id, name, text) MPS_WAIT_##id,
+	MPS_WAIT_REASONS(MPS_WAIT_ENUM)
+#undef MPS_WAIT_ENUM
+		MPS_NR_WAIT_REASONS
+};
+
+/* "Path i, this many bytes" or "wait, because ...". */
+struct mps_verdict {
+	__s32 path;   /* index into path[], or MPS_WAIT */
+	__u32 reason; /* enum mps_wait, only with MPS_WAIT */
+	__u32 bytes;  /* 1 to MPS_MAX_BURST; 0 only as a zero-window probe */
+};
+
+#define MPS_WAIT (-1)
+
+static __always_inline struct mps_verdict mps_wait_for(__u32 reason)
+{
+	struct mps_verdict v = { .path = MPS_WAIT, .reason = reason, .bytes = 0 };
+
+	return v;
+}
+
+/*
+ * Bytes that congestion control lets this path take now: the free part of the
+ * window less what already waits in the subflow's own queue. The core itself
+ * does not test this: a subflow takes data up to its send buffer.
+ */
+static __always_inline __u64 mps_cwnd_room(const struct mps_path *p)
+{
+	__u64 free;
+
+	if (p->inflight >= p->cwnd)
+		return 0;
+	free = (__u64)(p->cwnd - p->inflight) * p->mss;
+	return free > p->unsent ? free - p->unsent : 0;
+}
+
+static __always_inline bool mps_is_active(const struct mps_path *p)
+{
+	return p->flags & MPS_PATH_ACTIVE;
+}
+
+static __always_inline bool mps_is_backup(const struct mps_path *p)
+{
+	return p->flags & MPS_PATH_BACKUP;
+}
+
+/* "Available" of the papers: may send now. */
+static __always_inline bool mps_is_available(const struct mps_path *p)
+{
+	const __u32 want = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF;
+
+	return (p->flags & (want | MPS_PATH_LOSS)) == want && mps_cwnd_room(p);
+}
+
+/*
+ * Does something that will come back hold this path? Only then is an
+ * acknowledgement sure to arrive that ends a wait for it.
+ */
+static __always_inline bool mps_has_inflight(const struct mps_path *p)
+{
+	return p->inflight > 0 || p->unsent > 0;
+}
+
+/*
+ * Backups carry data only when no other subflow is active (RFC 8684, 3.3.8).
+ * Returns the value of MPS_PATH_BACKUP that usable paths have; *active says
+ * whether there is any active path at all.
+ */
+static __always_inline __u32 mps_usable_class(const struct mps_conn *c, bool *active)
+{
+	__u32 i, class = MPS_PATH_BACKUP;
+
+	*active = false;
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_is_active(&c->path[i]))
+			continue;
+		*active = true;
+		if (!mps_is_backup(&c->path[i]))
+			class = 0;
+	}
+	return class;
+}
+
+static __always_inline bool mps_is_usable(const struct mps_path *p, __u32 class)
+{
+	return mps_is_active(p) && (p->flags & MPS_PATH_BACKUP) == class;
+}
+
+/* The verdict "path i": its room, bounded by the peer's window and the burst. */
+static __always_inline struct mps_verdict mps_send_on(const struct mps_conn *c, __u32 i)
+{
+	__u64 bytes = mps_cwnd_room(&c->path[i & (MPS_MAX_PATHS - 1)]);
+	struct mps_verdict v = { .path = (__s32)i };
+
+	if (bytes > c->wnd_left)
+		bytes = c->wnd_left;
+	if (bytes > MPS_MAX_BURST)
+		bytes = MPS_MAX_BURST;
+	v.bytes = (__u32)bytes;
+	return v;
+}
+
+/*
+ * The peer's data-level window is closed. While data is unacknowledged its
+ * acknowledgement will open it; otherwise the core sends a one-byte probe on
+ * the subflow that is chosen here (mptcp_check_allowed_size()), whatever its
+ * congestion window says, or nobody would ever hear of the opening.
+ */
+static __always_inline struct mps_verdict mps_window_closed(const struct mps_conn *c)
+{
+	struct mps_verdict v = mps_wait_for(MPS_WAIT_NO_SUBFLOW);
+	bool active;
+	__u32 i, class = mps_usable_class(c, &active);
+
+	if (c->unacked)
+		return mps_wait_for(MPS_WAIT_PEER_WINDOW);
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_is_usable(&c->path[i], class))
+			continue;
+		v.path = (__s32)i;
+		break;
+	}
+	return v;
+}
+
+#endif /* MPS_PATH_H */

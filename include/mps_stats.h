@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters and the layout in which BPF programs keep them and the loader reads
+ * them. Each counter is defined once, in the tables below; enum, text and JSON
+ * output come from there.
+ *
+ * All counters are unsigned 64-bit, start at 0 with the connection or the
+ * subflow, never fall, and vanish with their socket.
+ */
+#ifndef MPS_STATS_H
+#define MPS_STATS_H
+
+#include "mps_path.h"
+
+/*
+ * Names of the socket-storage maps. They carry the layout's version: change
+ * them whenever a struct below changes, so that the loader never reads one
+ * layout as another.
+ */
+#define MPS_CONN_MAP "mps_conn_v1"
+#define MPS_SUBFLOW_MAP "mps_subflow_v1"
+
+/* X(ID, json_name, description), per connection */
+#define MPS_CONN_COUNTERS(X)                                                             \
+	X(DECISIONS, decisions, "times the kernel asked where to send")                  \
+	X(PICKS, picks, "decisions that chose a subflow")                                \
+	X(WND_PROBES, window_probes, "picks made to probe a closed data-level window")   \
+	X(RETRANS, retransmissions, "times the oldest data was sent again on a subflow") \
+	X(RETRANS_NONE, retrans_none, "times no subflow was fit to send it again")
+
+/* X(ID, json_name, description), per subflow */
+#define MPS_SUBFLOW_COUNTERS(X)                                           \
+	X(PICKS, picks, "times chosen for new data")                      \
+	X(SENT, bytes_sent, "bytes of new data given to it")              \
+	X(RETRANS_PICKS, retrans_picks, "times chosen to send data again") \
+	X(RETRANS, bytes_retrans, "bytes given to it that were sent before")
+
+#define MPS_ENUM_CONN(id, name, text) MPS_C_##id,
+#define MPS_ENUM_WAIT(id, name, text) MPS_C_WAIT_##id,
+#define MPS_ENUM_SUBFLOW(id, name, text) MPS_S_##id,
+
+/* The reasons to wait of mps_path.h follow, one counter each. */
+enum mps_conn_counter {
+	MPS_CONN_COUNTERS(MPS_ENUM_CONN) MPS_WAIT_REASONS(MPS_ENUM_WAIT) MPS_NR_CONN_COUNTERS
+};
+
+enum mps_subflow_counter {
+	MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW_COUNTERS
+};
+
+/* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
+struct mps_conn_store {
+	__u64 counter[MPS_NR_CONN_COUNTERS];
+	struct mps_conn snap; /* of the last decision */
+	__u8 priv[64];	      /* the scheduler's own state, zeroed at first */
+};
+_Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
+
+/* Of MPS_SUBFLOW_MAP: what one subflow costs. The limit is 256 bytes. */
+struct mps_subflow_store {
+	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
+	/*
+	 * Bytes are settled at the next pick: those that the subflow's
+	 * rel_write_seq moved on since the last one belong to `account`,
+	 * MPS_S_SENT or MPS_S_RETRANS. Readers settle the rest the same way.
+	 */
+	__u32 last_seq;
+	__u32 account;
+};
+_Static_assert(sizeof(struct mps_subflow_store) <= 256, "state of a subflow");
+
+#endif /* MPS_STATS_H */

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The face of the bridge: what BPF sees of it through the module's BTF.
+ *
+ * This is the only unit with debug info, and it declares no more of the kernel
+ * than the few types below. Both matter: the value struct must refer to
+ * vmlinux's own struct mptcp_sched_ops, which BTF de-duplication only achieves
+ * as long as nothing here pulls kernel headers in. The stubs live here because
+ * the kernel looks them up by name in this BTF.
+ */
+#include "bridge.h"
+#include "api.h"
+
+typedef unsigned long long u64;
+
+struct module;
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+struct refcount_struct {
+	atomic_t refs;
+};
+typedef struct refcount_struct refcount_t;
+
+enum bpf_struct_ops_state {
+	BPF_STRUCT_OPS_STATE_INIT,
+	BPF_STRUCT_OPS_STATE_INUSE,
+	BPF_STRUCT_OPS_STATE_TOBEFREE,
+	BPF_STRUCT_OPS_STATE_READY,
+};
+
+struct bpf_struct_ops_common_value {
+	refcount_t refcnt;
+	enum bpf_struct_ops_state state;
+};
+
+struct mptcp_sched_data;
+
+struct mptcp_sched_ops {
+#ifdef MSB_HAVE_GET_SEND
+	int (*get_send)(struct mptcp_sock *msk);
+	int (*get_retrans)(struct mptcp_sock *msk);
+#else
+	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
+#endif
+	char name[16];
+	struct module *owner;
+	struct list_head list;
+
+	void (*init)(struct mptcp_sock *msk);
+	void (*release)(struct mptcp_sock *msk);
+} __attribute__((aligned(64)));
+
+struct bpf_struct_ops_mptcp_sched_ops {
+	struct bpf_struct_ops_common_value common;
+	struct mptcp_sched_ops data __attribute__((aligned(64)));
+};
+
+/* Nothing else refers to the value struct: this keeps it in the debug info. */
+struct bpf_struct_ops_mptcp_sched_ops *msb_value_type __attribute__((__used__));
+
+/* --- stubs: what runs where a program is left out of the ops */
+
+#ifdef MSB_HAVE_GET_SEND
+static int mptcp_sched_ops__get_send(struct mptcp_sock *msk)
+{
+	return -22;
+}
+
+static int mptcp_sched_ops__get_retrans(struct mptcp_sock *msk)
+{
+	return -22;
+}
+#else
+static int mptcp_sched_ops__get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	return -22;
+}
+#endif
+
+static void mptcp_sched_ops__init(struct mptcp_sock *msk)
+{
+}
+
+static void mptcp_sched_ops__release(struct mptcp_sock *msk)
+{
+}
+
+struct mptcp_sched_ops msb_stubs = {
+#ifdef MSB_HAVE_GET_SEND
+	.get_send = mptcp_sched_ops__get_send,
+	.get_retrans = mptcp_sched_ops__get_retrans,
+#else
+	.get_subflow = mptcp_sched_ops__get_subflow,
+#endif
+	.init = mptcp_sched_ops__init,
+	.release = mptcp_sched_ops__release,
+};
+
+/* --- the iterator over the subflows of an MPTCP socket */
+
+struct bpf_iter_mptcp_subflow {
+	u64 __opaque[2];
+} __attribute__((aligned(8)));
+
+struct bpf_iter_mptcp_subflow_kern {
+	struct list_head *head; /* NULL: nothing to iterate */
+	struct list_head *pos;
+} __attribute__((aligned(8)));
+
+_Static_assert(sizeof(struct bpf_iter_mptcp_subflow_kern) <= sizeof(struct bpf_iter_mptcp_subflow),
+	       "the iterator fits into what BPF reserves for it");
+
+MSB_KFUNC int bpf_iter_mptcp_subflow_new(struct bpf_iter_mptcp_subflow *it, struct sock *sk)
+{
+	struct bpf_iter_mptcp_subflow_kern *kit = (void *)it;
+
+	kit->head = (void *)0;
+	kit->pos = (void *)0;
+	if (!msb_is_mptcp_sock(sk))
+		return -22;
+	kit->head = msb_conn_list((struct mptcp_sock *)sk);
+	kit->pos = kit->head;
+	return 0;
+}
+
+MSB_KFUNC struct mptcp_subflow_context *
+bpf_iter_mptcp_subflow_next(struct bpf_iter_mptcp_subflow *it)
+{
+	struct bpf_iter_mptcp_subflow_kern *kit = (void *)it;
+
+	if (!kit->head || kit->pos->next == kit->head)
+		return (void *)0;
+	kit->pos = kit->pos->next;
+	return msb_subflow_of(kit->pos);
+}
+
+MSB_KFUNC void bpf_iter_mptcp_subflow_destroy(struct bpf_iter_mptcp_subflow *it)
+{
+}
+
+/* --- the rest of mptcp_net-next's API that is not in vmlinux */
+
+/* The subflow context of a TCP socket; NULL if it is not a subflow. */
+MSB_KFUNC struct mptcp_subflow_context *bpf_mptcp_subflow_ctx(const struct sock *sk)
+{
+	return msb_subflow_ctx(sk);
+}
+
+MSB_KFUNC struct sock *bpf_mptcp_subflow_tcp_sock(const struct mptcp_subflow_context *subflow)
+{
+	return subflow ? msb_subflow_ssk(subflow) : (void *)0;
+}
+
+MSB_KFUNC void mptcp_set_timeout(struct sock *sk)
+{
+	msb_set_timeout(sk);
+}
+
+MSB_KFUNC u64 mptcp_wnd_end(const struct mptcp_sock *msk)
+{
+	return msb_wnd_end(msk);
+}
+
+MSB_KFUNC _Bool bpf_sk_stream_memory_free(const struct sock *sk)
+{
+	return msb_memory_free(sk);
+}
+
+MSB_KFUNC _Bool bpf_mptcp_subflow_queues_empty(struct sock *sk)
+{
+	return msb_rtx_queue_empty(sk);
+}
+
+#ifdef MSB_HAVE_GET_SEND
+/* __mptcp_retrans() has done this for all subflows just before get_retrans. */
+MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct sock *ssk)
+{
+}
+#endif
+
+/* --- ours */
+
+/*
+ * Ask for a retransmission pass of the connection that @sk is or belongs to:
+ * its worker runs get_retrans as soon as it can, instead of when the data-level
+ * retransmission timer fires. Any context, any socket.
+ *
+ * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a
+ * listener, one that is closed or fell back to TCP). -ENODATA: nothing is
+ * unacknowledged. -EALREADY: asked before and not run yet. -EBUSY: asked less
+ * than a jiffy ago; ask again at the next event.
+ */
+MSB_KFUNC int bpf_mptcp_request_retrans(struct sock *sk)
+{
+	return msb_request_retrans(sk);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mptcp_sched_bpf: lets BPF struct_ops programs be MPTCP packet schedulers on
+ * a stock kernel, by the API of mptcp_net-next, names and signatures alike.
+ *
+ * At load time it looks at what the running kernel has. The API is there
+ * already: only bpf_mptcp_request_retrans is added. It is not: the struct_ops
+ * type and the kfuncs are registered. Something that this needs is missing:
+ * one line says what, and the module is not loaded.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include "bridge.h"
+#include "kernel_private.h"
+
+#define MSB_DEFINE_CALL(name, ret, args) \
+	DEFINE_STATIC_CALL_NULL(msb_##name, *(msb_fn_##name *)NULL);
+#define MSB_DEFINE_PROTO(name) const struct bpf_func_proto *msb_##name;
+MSB_FUNCTIONS(MSB_DEFINE_CALL)
+MSB_PROTOS(MSB_DEFINE_PROTO)
+
+typedef unsigned long msb_lookup_fn(const char *name);
+DEFINE_STATIC_CALL_NULL(msb_kallsyms_lookup_name, *(msb_lookup_fn *)NULL);
+
+unsigned long msb_lookup(const char *name)
+{
+	return static_call(msb_kallsyms_lookup_name)(name);
+}
+
+/* kallsyms_lookup_name() is not exported, but a kprobe is put by name. */
+static int msb_find_lookup(void)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	int err = register_kprobe(&kp);
+
+	if (err) {
+		pr_err("cannot find kernel symbols: no kprobe on %s (%d); the kernel needs CONFIG_KPROBES and CONFIG_KALLSYMS\n",
+		       kp.symbol_name, err);
+		return err;
+	}
+	/* behind an ENDBR the address is as good: see msb_call() */
+	static_call_update(msb_kallsyms_lookup_name, (msb_lookup_fn *)kp.addr);
+	unregister_kprobe(&kp);
+	return 0;
+}
+
+static unsigned long msb_need(const char *name)
+{
+	unsigned long addr = msb_lookup(name);
+
+	if (!addr)
+		pr_err("this kernel has no symbol %s; the bridge needs CONFIG_MPTCP, CONFIG_BPF_SYSCALL and CONFIG_KALLSYMS_ALL\n",
+		       name);
+	return addr;
+}
+
+static int msb_find_symbols(void)
+{
+	unsigned long addr;
+
+#define MSB_FIND_CALL(name, ret, args)                              \
+	addr = msb_need(#name);                                     \
+	if (!addr)                                                  \
+		return -ENOENT;                                     \
+	static_call_update(msb_##name, (msb_fn_##name *)addr);
+#define MSB_FIND_PROTO(name)                                        \
+	addr = msb_need(#name);                                     \
+	if (!addr)                                                  \
+		return -ENOENT;                                     \
+	msb_##name = (const struct bpf_func_proto *)addr;
+
+	MSB_FUNCTIONS(MSB_FIND_CALL)
+	MSB_PROTOS(MSB_FIND_PROTO)
+	return 0;
+}
+
+static int __init msb_init(void)
+{
+	struct btf *vmlinux;
+	bool native;
+	int err;
+
+	err = msb_find_lookup() ?: msb_find_symbols();
+	if (err)
+		return err;
+
+	vmlinux = msb_call(bpf_get_btf_vmlinux)();
+	if (IS_ERR_OR_NULL(vmlinux)) {
+		pr_err("this kernel has no BTF of its own: it needs CONFIG_DEBUG_INFO_BTF\n");
+		return -ENOENT;
+	}
+	native = msb_call(btf_find_by_name_kind)(vmlinux, "bpf_struct_ops_mptcp_sched_ops",
+						 BTF_KIND_STRUCT) > 0;
+
+	err = msb_register_kfuncs(vmlinux, native);
+	if (err || native)
+		return err;
+	return msb_register_struct_ops();
+}
+
+/* What was registered goes with the module's BTF; maps and programs pin it. */
+static void __exit msb_exit(void)
+{
+}
+
+module_init(msb_init);
+module_exit(msb_exit);
+
+MODULE_DESCRIPTION("BPF struct_ops packet schedulers for MPTCP on stock kernels");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

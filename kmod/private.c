@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Accessors for structs that no installed header declares. Their layout comes
+ * from the target kernel's BTF, dumped to gen/vmlinux.h at build time, which
+ * cannot be mixed with kernel headers; hence a unit of its own.
+ */
+#define BPF_NO_PRESERVE_ACCESS_INDEX
+#define BPF_NO_KFUNC_PROTOTYPES
+#include "vmlinux.h"
+#include "bridge.h"
+
+#define read_once(x) (*(const volatile typeof(x) *)&(x))
+
+const int msb_snd_burst_off = __builtin_offsetof(struct mptcp_sock, snd_burst);
+const int msb_avg_pacing_rate_off =
+	__builtin_offsetof(struct mptcp_subflow_context, avg_pacing_rate);
+
+struct list_head *msb_conn_list(struct mptcp_sock *msk)
+{
+	return &msk->conn_list;
+}
+
+/* node is the first member, asserted below */
+struct mptcp_subflow_context *msb_subflow_of(struct list_head *node)
+{
+	return (struct mptcp_subflow_context *)node;
+}
+_Static_assert(__builtin_offsetof(struct mptcp_subflow_context, node) == 0,
+	       "struct mptcp_subflow_context begins with its list node");
+
+struct sock *msb_subflow_ssk(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->tcp_sock;
+}
+
+struct sock *msb_subflow_conn(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->conn;
+}
+
+/* __mptcp_subflow_active(), net/mptcp/protocol.h */
+_Bool msb_subflow_can_send(const struct mptcp_subflow_context *subflow, int state)
+{
+	if (subflow->request_join && !read_once(subflow->fully_established))
+		return 0;
+	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+}
+
+unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->stale_count;
+}
+
+unsigned long long msb_wnd_end(const struct mptcp_sock *msk)
+{
+	return read_once(msk->wnd_end);
+}
+
+_Bool msb_has_unacked(const struct mptcp_sock *msk)
+{
+	return read_once(msk->snd_una) != read_once(msk->snd_nxt);
+}
+
+unsigned long *msb_flags(struct mptcp_sock *msk)
+{
+	return &msk->flags;
+}
+
+void msb_set_timer_ival(struct mptcp_sock *msk, unsigned long ival)
+{
+	msk->timer_ival = ival;
+}
+
+struct mptcp_sched_ops *msb_sched(const struct mptcp_sock *msk)
+{
+	return msk->sched;
+}
+
+/*
+ * The place where @btf keeps the set of kfuncs for struct_ops programs; NULL
+ * when it has no table of kfuncs at all.
+ */
+void **msb_kfunc_slot(struct btf *btf)
+{
+	if (!btf->kfunc_set_tab)
+		return (void *)0;
+	return (void **)&btf->kfunc_set_tab->sets[BTF_KFUNC_HOOK_STRUCT_OPS];
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kfuncs' bodies that need kernel headers, above all the request for an
+ * early retransmission pass.
+ */
+#include <linux/hash.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+#include "bridge.h"
+#include "kernel_private.h"
+
+_Bool msb_is_mptcp_sock(const struct sock *sk)
+{
+	return sk && sk_fullsock(sk) && sk->sk_protocol == IPPROTO_MPTCP &&
+	       (sk->sk_family == AF_INET || sk->sk_family == AF_INET6);
+}
+
+struct mptcp_subflow_context *msb_subflow_ctx(const struct sock *sk)
+{
+	if (!sk || !sk_fullsock(sk) || sk->sk_protocol != IPPROTO_TCP ||
+	    (sk->sk_family != AF_INET && sk->sk_family != AF_INET6) || !sk_is_mptcp(sk))
+		return NULL;
+	return (__force void *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
+}
+
+_Bool msb_memory_free(const struct sock *sk)
+{
+	return sk_fullsock(sk) && sk->sk_prot->stream_memory_free && sk_stream_memory_free(sk);
+}
+
+_Bool msb_rtx_queue_empty(const struct sock *sk)
+{
+	return !sk_fullsock(sk) || sk->sk_protocol != IPPROTO_TCP || tcp_rtx_queue_empty(sk);
+}
+
+static long msb_expires_in(const struct sock *ssk)
+{
+#ifdef MSB_HAVE_TIMEOUT_EXPIRES
+	return tcp_timeout_expires(ssk) - jiffies;
+#else
+	return READ_ONCE(inet_csk(ssk)->icsk_timeout) - jiffies;
+#endif
+}
+
+/*
+ * The data-level retransmission timer waits as long as the slowest subflow's
+ * own timer: mptcp_set_timeout(), net/mptcp/protocol.c
+ */
+void msb_set_timeout(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	struct list_head *head, *pos;
+	long longest = 0;
+
+	if (!msb_is_mptcp_sock(sk))
+		return;
+	head = msb_conn_list(msk);
+	list_for_each(pos, head) {
+		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
+		struct sock *ssk = msb_subflow_ssk(subflow);
+
+		if (inet_csk(ssk)->icsk_pending && !msb_subflow_stale_count(subflow))
+			longest = max(longest, msb_expires_in(ssk));
+	}
+	msb_set_timer_ival(msk, longest > 0 ? longest : TCP_RTO_MIN);
+}
+
+/*
+ * When somebody last asked, by hash of the connection. Sharing a slot only
+ * makes a request wait for the next jiffy; nothing is allocated per connection.
+ */
+#define MSB_SLOT_BITS 12
+static atomic_long_t msb_asked[1 << MSB_SLOT_BITS];
+
+static bool msb_may_ask(const struct sock *msk)
+{
+	atomic_long_t *slot = &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
+	long last = atomic_long_read(slot), now = jiffies;
+
+	return last != now && atomic_long_cmpxchg(slot, last, now) == last;
+}
+
+static int msb_ask(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	unsigned long *flags = msb_flags(msk);
+
+	if ((1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT) ||
+	    test_bit(MPTCP_FALLBACK_DONE, flags))
+		return -EINVAL;
+	if (!msb_has_unacked(msk))
+		return -ENODATA;
+	if (test_bit(MPTCP_WORK_RTX, flags))
+		return -EALREADY;
+	if (!msb_may_ask(sk))
+		return -EBUSY;
+	if (test_and_set_bit(MPTCP_WORK_RTX, flags))
+		return -EALREADY;
+	msb_call(mptcp_schedule_work)(sk);
+	return 0;
+}
+
+int msb_request_retrans(struct sock *sk)
+{
+	struct mptcp_subflow_context *subflow;
+	struct sock *msk = sk;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	if (!msb_is_mptcp_sock(sk)) {
+		subflow = msb_subflow_ctx(sk);
+		msk = subflow ? msb_subflow_conn(subflow) : NULL;
+	}
+	/* a subflow on its way out may be the last to know its connection */
+	if (msb_is_mptcp_sock(msk) && refcount_inc_not_zero(&msk->sk_refcnt)) {
+		err = msb_ask(msk);
+		sock_put(msk);
+	}
+	rcu_read_unlock();
+	return err;
+}

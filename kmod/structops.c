@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The struct_ops type mptcp_sched_ops: what the verifier lets a scheduler do,
+ * and how one gets into and out of the kernel's list of schedulers.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bpf.h>
+#include <linux/bpf_verifier.h>
+#include <linux/btf.h>
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <net/tcp.h>
+#include "bridge.h"
+#include "kernel_private.h"
+
+extern struct mptcp_sched_ops msb_stubs;
+
+static const struct btf_type *msb_msk_type, *msb_subflow_type;
+static s32 msb_ops_id;
+
+u32 msb_ops_type_id(void)
+{
+	return msb_ops_id;
+}
+
+static int msb_st_init(struct btf *btf)
+{
+	s32 msk = msb_call(btf_find_by_name_kind)(btf, "mptcp_sock", BTF_KIND_STRUCT);
+	s32 subflow = msb_call(btf_find_by_name_kind)(btf, "mptcp_subflow_context",
+						      BTF_KIND_STRUCT);
+
+	msb_ops_id = msb_call(btf_find_by_name_kind)(btf, "mptcp_sched_ops", BTF_KIND_STRUCT);
+	if (msk < 0 || subflow < 0 || msb_ops_id < 0) {
+		pr_err("this kernel's BTF has no mptcp_sock, mptcp_subflow_context or mptcp_sched_ops: it needs CONFIG_MPTCP\n");
+		return -ENOENT;
+	}
+	msb_msk_type = btf_type_by_id(btf, msk);
+	msb_subflow_type = btf_type_by_id(btf, subflow);
+	return 0;
+}
+
+static const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
+						       const struct bpf_prog *prog)
+{
+	switch (func_id) {
+	case BPF_FUNC_sk_storage_get:
+		return msb_bpf_sk_storage_get_proto;
+	case BPF_FUNC_sk_storage_delete:
+		return msb_bpf_sk_storage_delete_proto;
+	case BPF_FUNC_skc_to_tcp_sock:
+		return msb_bpf_skc_to_tcp_sock_proto;
+	case BPF_FUNC_skc_to_tcp6_sock:
+		return msb_bpf_skc_to_tcp6_sock_proto;
+	default:
+		return bpf_base_func_proto(func_id, prog);
+	}
+}
+
+/* Two fields may be written, and only as a whole. */
+static int msb_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_reg_state *reg,
+				 int off, int size)
+{
+	const struct btf_type *t = btf_type_by_id(reg->btf, reg->btf_id);
+
+	if (t == msb_msk_type && off == msb_snd_burst_off && size == sizeof(int))
+		return 0;
+	if (t == msb_subflow_type && off == msb_avg_pacing_rate_off && size == sizeof(long))
+		return 0;
+	bpf_log(log,
+		"only mptcp_sock.snd_burst and mptcp_subflow_context.avg_pacing_rate may be written, not offset %d size %d\n",
+		off, size);
+	return -EACCES;
+}
+
+static const struct bpf_verifier_ops msb_verifier_ops = {
+	.get_func_proto = msb_get_func_proto,
+	.is_valid_access = bpf_tracing_btf_ctx_access,
+	.btf_struct_access = msb_btf_struct_access,
+};
+
+/* Only get_retrans is always called from process context. */
+static int msb_check_member(const struct btf_type *t, const struct btf_member *member,
+			    const struct bpf_prog *prog)
+{
+#ifdef MSB_HAVE_GET_SEND
+	if (__btf_member_bit_offset(t, member) / 8 == offsetof(struct mptcp_sched_ops, get_retrans))
+		return 0;
+#endif
+	return prog->sleepable ? -EINVAL : 0;
+}
+
+/* bpf_obj_name_cpy() is not exported everywhere; these are its rules. */
+static int msb_copy_name(char *dst, const char *src)
+{
+	size_t i;
+
+	memset(dst, 0, MPTCP_SCHED_NAME_MAX);
+	for (i = 0; i < MPTCP_SCHED_NAME_MAX; i++) {
+		if (!src[i])
+			return i ? 0 : -EINVAL;
+		if (!isalnum(src[i]) && src[i] != '_' && src[i] != '.')
+			return -EINVAL;
+		dst[i] = src[i];
+	}
+	return -EINVAL;
+}
+
+static int msb_init_member(const struct btf_type *t, const struct btf_member *member, void *kdata,
+			   const void *udata)
+{
+	const struct mptcp_sched_ops *uops = udata;
+	struct mptcp_sched_ops *ops = kdata;
+
+	if (__btf_member_bit_offset(t, member) / 8 != offsetof(struct mptcp_sched_ops, name))
+		return 0;
+	return msb_copy_name(ops->name, uops->name) ?: 1;
+}
+
+#ifdef MSB_HAVE_GET_SEND
+
+static int msb_validate(void *kdata)
+{
+	const struct mptcp_sched_ops *ops = kdata;
+
+	return ops->get_send ? 0 : -EINVAL;
+}
+
+static int msb_reg(void *kdata, struct bpf_link *link)
+{
+	return msb_call(mptcp_register_scheduler)(kdata);
+}
+
+static void msb_unreg(void *kdata, struct bpf_link *link)
+{
+	msb_call(mptcp_unregister_scheduler)(kdata);
+}
+
+
+#else /* one get_subflow(), up to 6.14 */
+
+/*
+ * There, it is the default's own get_retrans that looks for stale subflows, so
+ * with any other scheduler a dead path would never be given up. Nor can a
+ * program do it: that sleeps, and get_subflow is called in softirq too. So the
+ * bridge stands between: it looks, where the call is for a retransmission, and
+ * then calls the program.
+ */
+struct msb_ops {
+	struct list_head list;
+	struct rcu_head rcu;
+	const struct mptcp_sched_ops *ops;
+	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
+};
+static LIST_HEAD(msb_ops_list);
+static DEFINE_SPINLOCK(msb_ops_lock);
+
+static void msb_check_stale(struct mptcp_sock *msk)
+{
+	struct list_head *head = msb_conn_list(msk), *pos;
+
+	list_for_each(pos, head) {
+		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
+		struct sock *ssk = msb_subflow_ssk(subflow);
+
+		if (msb_subflow_can_send(subflow, inet_sk_state_load(ssk)) &&
+		    !tcp_rtx_and_write_queues_empty(ssk))
+			msb_call(mptcp_pm_subflow_chk_stale)(msk, ssk);
+	}
+}
+
+static int msb_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
+{
+	const struct mptcp_sched_ops *ops = msb_sched(msk);
+	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
+	struct msb_ops *o;
+
+	if (data->reinject)
+		msb_check_stale(msk);
+
+	/* not in the list: being unregistered, and put back in place before */
+	get_subflow = READ_ONCE(ops->get_subflow);
+	rcu_read_lock();
+	list_for_each_entry_rcu(o, &msb_ops_list, list) {
+		if (o->ops == ops) {
+			get_subflow = o->get_subflow;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return get_subflow == msb_get_subflow ? -EINVAL : get_subflow(msk, data);
+}
+
+static int msb_validate(void *kdata)
+{
+	const struct mptcp_sched_ops *ops = kdata;
+
+	return ops->get_subflow ? 0 : -EINVAL;
+}
+
+static void msb_unreg(void *kdata, struct bpf_link *link)
+{
+	struct mptcp_sched_ops *ops = kdata;
+	struct msb_ops *o;
+
+	msb_call(mptcp_unregister_scheduler)(kdata);
+
+	spin_lock(&msb_ops_lock);
+	list_for_each_entry(o, &msb_ops_list, list) {
+		if (o->ops != ops)
+			continue;
+		/* live connections keep the ops, so give them the program */
+		WRITE_ONCE(ops->get_subflow, o->get_subflow);
+		list_del_rcu(&o->list);
+		kfree_rcu(o, rcu);
+		break;
+	}
+	spin_unlock(&msb_ops_lock);
+}
+
+static int msb_reg(void *kdata, struct bpf_link *link)
+{
+	struct mptcp_sched_ops *ops = kdata;
+	struct msb_ops *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	o->ops = ops;
+	o->get_subflow = ops->get_subflow;
+	spin_lock(&msb_ops_lock);
+	list_add_rcu(&o->list, &msb_ops_list);
+	spin_unlock(&msb_ops_lock);
+	ops->get_subflow = msb_get_subflow;
+
+	err = msb_call(mptcp_register_scheduler)(kdata);
+	if (err) {
+		spin_lock(&msb_ops_lock);
+		list_del_rcu(&o->list);
+		spin_unlock(&msb_ops_lock);
+		ops->get_subflow = o->get_subflow;
+		kfree_rcu(o, rcu);
+	}
+	return err;
+}
+
+
+#endif
+
+static struct bpf_struct_ops msb_struct_ops = {
+	.verifier_ops = &msb_verifier_ops,
+	.init = msb_st_init,
+	.check_member = msb_check_member,
+	.init_member = msb_init_member,
+	.reg = msb_reg,
+	.unreg = msb_unreg,
+	.validate = msb_validate,
+	.name = "mptcp_sched_ops",
+	.cfi_stubs = &msb_stubs,
+	.owner = THIS_MODULE,
+};
+
+int msb_register_struct_ops(void)
+{
+	int err = __register_bpf_struct_ops(&msb_struct_ops);
+
+	if (err)
+		pr_err("cannot register the struct_ops type mptcp_sched_ops (%d): was the module built for exactly this kernel?\n",
+		       err);
+	return err;
+}
