@@ -102,6 +102,13 @@ recipe() {
 	} | sha256sum | cut -c1-16
 }
 
+# Removes a root, and never what somebody has mounted in it (the project itself, perhaps).
+remove() {
+	! grep -qF " $1/" /proc/self/mountinfo ||
+		die "something is mounted below $1: unmount it first (findmnt shows what)"
+	rm -rf --one-file-system "$1"
+}
+
 make_root() {
 	local want
 	want=$(recipe)
@@ -110,7 +117,8 @@ make_root() {
 	local free
 	free=$(df -Pm "$build" | awk 'NR == 2 { print $4 }')
 	[ "$free" -ge $free_mb ] || die "$free MB free in $build, $free_mb are needed"
-	rm -rf --one-file-system "$root.new"
+	remove "$root.new"
+	remove "$root.new.half-made"
 	say "making a Debian root with the tool chain and two kernels (about 2 minutes) ..."
 	if ! bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
 		tail -n 20 "$log/root.log" | sed 's/^/  /' >&2
@@ -119,8 +127,12 @@ make_root() {
 		die "could not make the root (all of it: build/log/root.log)"
 	fi
 	echo "$want" >"$root.new/.recipe"
-	rm -rf --one-file-system "$root" "$build/installed"
+	# Guests that run from the old one come to their end first.
+	exec 8>"$build/.in-use"
+	flock -n 8 || { say "waiting for guests that use the old root ..."; flock 8; }
+	remove "$root"
 	mv "$root.new" "$root"
+	exec 8>&-
 }
 
 # Runs a command inside the root, with the project at /src, in namespaces of its own: nothing of it
@@ -148,7 +160,6 @@ installed_kernels() {
 # Runs in the root: builds, and installs as a user would, for each kernel.
 build_script() {
 	cat <<-'EOF'
-		git config --global --add safe.directory /src
 		make -j2
 		make install PREFIX=/usr
 		for k; do
@@ -171,6 +182,8 @@ build_all() {
 		step "building the project" build.log \
 			in_root sh -euxc "$(build_script)" sh "${list[@]}"
 	fi
+	exec 8>"$build/.in-use"
+	flock -s 8
 	exec 9>&-
 }
 

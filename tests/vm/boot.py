@@ -20,6 +20,7 @@ verdict from the guest.
 """
 
 import argparse
+import fcntl
 import lzma
 import os
 import re
@@ -61,14 +62,22 @@ SKIP_DIRS = {
     "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
     "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/gconv",
     "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/python3/dist-packages/virtme",
-    "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/var/log",
+    "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
+    "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
+    "/usr/lib/qemu", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
+    "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
-    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl)[-.0-9a-z_]*\.so|"
-    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|x86_64-linux-gnu-|ld|sqv)"
+    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio)[-.0-9a-z_]*\.so|"
+    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
-SKIP_MODULES = re.compile(r"/kernel/(drivers/(?!net/|block/loop|ptp|char/hw)|sound|fs/(?!overlay|nfs_))")
+SKIP_MODULES = re.compile(
+    r"/(build|source|vmlinuz|System\.map|config)$|"
+    r"/kernel/(sound|drivers/(acpi|ata|block|gpu|hid|hv|infiniband|md|nvme|scsi|usb|vfio|virt))$|"
+    r"/kernel/drivers/net/(?!bonding|dummy|ifb|macvlan|netdevsim|tun|veth|vxlan|wireguard)[^/]*$|"
+    r"/kernel/fs/(?!overlayfs|nls)[^/]*$"
+)
 
 
 class Cpio:
@@ -78,25 +87,28 @@ class Cpio:
         self.out = out
         self.inode = 0
 
-    def entry(self, name, mode, data=b"", size=None, rdev=(0, 0)):
+    def entry(self, name, mode, data=b"", mtime=0, rdev=(0, 0)):
         self.inode += 1
         raw = name.lstrip("/").encode() + b"\0"
-        size = len(data) if size is None else size
-        fields = (self.inode, mode, 0, 0, 1, 0, size, 0, 0, *rdev, len(raw), 0)
+        fields = (self.inode, mode, 0, 0, 1, mtime, len(data), 0, 0, *rdev, len(raw), 0)
         head = b"070701" + b"".join(b"%08x" % f for f in fields) + raw
         self.out.write(head + b"\0" * (-len(head) % 4))
         if data:
             self.out.write(data + b"\0" * (-len(data) % 4))
 
     def path(self, name, source):
+        """Adds a file as it is; its time too, without which Python would compile all it imports."""
         st = os.lstat(source)
         kind = stat.S_IFMT(st.st_mode)
         if kind == stat.S_IFLNK:
-            self.entry(name, st.st_mode, os.readlink(source).encode())
+            data = os.readlink(source).encode()
         elif kind == stat.S_IFREG:
-            self.entry(name, st.st_mode, Path(source).read_bytes())
+            data = Path(source).read_bytes()
         elif kind == stat.S_IFDIR:
-            self.entry(name, st.st_mode)
+            data = b""
+        else:
+            return
+        self.entry(name, st.st_mode, data, int(st.st_mtime))
 
     def tree(self, top, skip):
         for where, dirs, files in os.walk(top):
@@ -134,15 +146,15 @@ def write_initramfs(out, args, environment):
         cpio.tree("/", skip)
         cpio.entry("/usr/lib/modules", 0o040755)
         cpio.path(modules, modules)
-        cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)) or p.endswith("/build"))
-        for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/log", "var/cache"):
+        cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
+        for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache"):
             cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
         cpio.tree("/src", skip_source)
         # What was built of the project, but not roots, logs or results of earlier runs.
         if BUILD.is_dir():
             cpio.entry(str(BUILD), 0o040755)
             ours = {str(BUILD / n) for n in ("root", "root.half-made", "log", "out", "vm")}
-            cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".o.cmd", ".d")))
+            cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")))
         cpio.entry("/src/build/out", 0o040755)
     else:
         cpio.entry("dev", 0o040755)
@@ -167,11 +179,25 @@ def write_initramfs(out, args, environment):
     cpio.close()
 
 
-def start_virtiofsd(sock):
+def open_log(name):
+    """Opens build/log/NAME.log for this guest alone: guests may run side by side."""
+    for suffix in ("", *(f"-{n}" for n in range(2, 100))):
+        log = open(BUILD / f"log/{name}{suffix}.log", "ab")
+        try:
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            log.close()
+            continue
+        log.truncate(0)
+        return log
+    sys.exit("boot.py: too many guests at once")
+
+
+def start_virtiofsd(sock, work):
     daemon = shutil.which("virtiofsd", path="/usr/libexec:/usr/lib/qemu:" + os.environ["PATH"])
     if not daemon:
         sys.exit("boot.py: no virtiofsd in the root")
-    log = open(BUILD / "log/virtiofsd.log", "w")
+    log = open(f"{work}/virtiofsd.log", "wb")
     # No sandbox: this already runs in a root and a mount namespace of its own.
     proc = subprocess.Popen(
         [daemon, f"--socket-path={sock}", "--shared-dir=/", "--sandbox=none", "--cache=always",
@@ -183,7 +209,7 @@ def start_virtiofsd(sock):
         if proc.poll() is not None:
             break
         time.sleep(0.02)
-    sys.exit("boot.py: virtiofsd did not start, see build/log/virtiofsd.log")
+    sys.exit("boot.py: virtiofsd did not start:\n" + Path(log.name).read_text())
 
 
 def qemu_command(args, work, console):
@@ -202,7 +228,7 @@ def qemu_command(args, work, console):
                 "-smp", "1", "-cpu", CPU, "-seed", "1",
                 "-rtc", "base=2026-01-01T00:00:00,clock=vm"]  # fmt: skip
         ports += ",ioeventfd=off"
-        cmdline += ["norandmaps", "VMROOT=memory"]
+        cmdline += ["norandmaps", "nokaslr", "VMROOT=memory"]
     else:
         accel = ["-accel", "kvm", "-cpu", "host"] if args.kvm else ["-accel", "tcg", "-cpu", CPU]
         cmd += ["-machine", "q35,memory-backend=mem", *accel, "-smp", str(os.cpu_count() or 1),
@@ -274,7 +300,8 @@ def main():
     mode = "virtual" if args.virtual_time else "real"
     (BUILD / "log").mkdir(parents=True, exist_ok=True)
     (BUILD / "out").mkdir(exist_ok=True)
-    console = BUILD / f"log/console-{args.name}-{args.kernel}-{mode}.log"
+    console_log = open_log(f"console-{args.name}-{args.kernel}-{mode}")
+    console = Path(console_log.name)
     environment = {
         "TERM": os.environ.get("TERM", "linux") if args.shell else "dumb",
         "PYTHONUNBUFFERED": "1",
@@ -288,10 +315,10 @@ def main():
             write_initramfs(f, args, environment)
         for name in ("out", "verdict", "results"):
             Path(work, name).touch()
-        virtiofsd = None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock")
+        virtiofsd = None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock", work)
         begun = time.monotonic()
         stdin = None if args.shell else subprocess.DEVNULL
-        with open(BUILD / "log/qemu.log", "w") as log:
+        with open(f"{work}/qemu.log", "wb") as log:
             qemu = subprocess.Popen(qemu_command(args, work, console), stdin=stdin,
                                     stdout=None if args.shell else log, stderr=log)  # fmt: skip
         signal.signal(signal.SIGTERM, lambda *_: qemu.kill())
@@ -307,7 +334,7 @@ def main():
             if virtiofsd:
                 virtiofsd.kill()
         text = console.read_text(errors="replace") if console.exists() else ""
-        text += (BUILD / "log/qemu.log").read_text(errors="replace")
+        text += Path(work, "qemu.log").read_text(errors="replace")
         verdict = re.fullmatch(r"exit (\d+)\s*", Path(work, "verdict").read_text())
         if not verdict:
             after = f"{time.monotonic() - begun:.0f} s"

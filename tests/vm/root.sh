@@ -38,6 +38,7 @@ from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
 # The URI of the host's own Debian archive with the given label, nothing when it has none.
 host_mirror() {
 	command -v apt-get >/dev/null || return 0
+	# shellcheck disable=SC2016
 	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
 		awk -F'|' -v label="$1" '$1 == "Debian" && $2 == label { print $3; exit }'
 }
@@ -73,7 +74,9 @@ hook_packages() {
 	# The release's kernel is in; the backport of the same meta package goes beside it.
 	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
 	# What tiny-initramfs made is not used, guests get their own.
-	rm -f "$root"/boot/initrd.img-*
+	rm -f "$root"/boot/initrd.img-* "$root"/initrd.img* "$root"/vmlinuz*
+	# The project is mounted there, with an owner of its own.
+	printf '[safe]\n\tdirectory = /src\n' >"$root/etc/gitconfig"
 	mkdir -p "$root/src"
 	echo mptcp-vm >"$root/etc/hostname"
 	printf '127.0.0.1 localhost mptcp-vm\n::1 localhost mptcp-vm\n' >"$root/etc/hosts"
