@@ -310,6 +310,9 @@ def main():
     }
     if args.virtual_time:
         environment["PYTHONHASHSEED"] = "0"
+    if args.shell and sys.stdin.isatty():
+        size = os.get_terminal_size(sys.stdin.fileno())
+        environment.update(VMCOLS=str(size.columns), VMROWS=str(size.lines))
     with tempfile.TemporaryDirectory(prefix="vm-") as work:
         with open(f"{work}/initramfs", "wb") as f:
             write_initramfs(f, args, environment)
