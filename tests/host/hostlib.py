@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Builds the host driver and talks to it; see fuzz.c for its modes."""
+
+import os
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+INCLUDE = TOP / "include"
+OUT = TOP / "build" / "host"
+
+CC = os.environ.get("CC", "cc")
+WARN = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
+SANITIZE = [
+    "-g",
+    "-fsanitize=undefined,address",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+]
+
+PROFILES = ["wide", "real", "small", "edge", "equal"]
+MINRTT, ECF, CLOSED = range(3)
+ACTIVE, BACKUP, LOSS, SNDBUF = 1, 2, 4, 8
+WAIT = -1
+NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER = range(4)
+MAX_PATHS = 8
+MAX_BURST = 65428
+
+
+def compile_object(source, out, flags, include=INCLUDE):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    command = [CC, *WARN, *flags, f"-I{include}", f"-I{HERE}", "-c", source, "-o", out]
+    subprocess.run(command, check=True)
+    return out
+
+
+def link(objects, out, flags):
+    subprocess.run([CC, *flags, *objects, "-lm", "-o", out], check=True)
+    return Driver(out)
+
+
+def build(name, flags):
+    """The driver with the headers as they are, in build/host/NAME."""
+    objects = [
+        compile_object(HERE / f"{part}.c", OUT / name / f"{part}.o", flags)
+        for part in ("sut", "oracle", "fuzz")
+    ]
+    return link(objects, OUT / name / "fuzz", flags)
+
+
+@dataclass
+class Path_:
+    srtt: int = 20000
+    mdev: int = 0
+    cwnd: int = 10
+    inflight: int = 0
+    mss: int = 1000
+    unsent: int = 0
+    flags: int = ACTIVE | SNDBUF
+
+
+@dataclass
+class Case:
+    paths: list = field(default_factory=list)
+    op: int = ECF
+    beta: int = 250
+    waiting: int = 0
+    pending: int = 1 << 20
+    wnd_left: int = 1 << 30
+    unacked: int = 0
+    unit: int = 1
+
+    def pack(self):
+        return HEAD.pack(
+            *(self.op, self.beta, self.waiting, 0),
+            *(self.pending, self.wnd_left, self.unacked, self.unit, len(self.paths)),
+        ) + b"".join(
+            PATH.pack(p.srtt, p.mdev, p.cwnd, p.inflight, p.mss, p.unsent, p.flags, 0)
+            for p in self.paths
+        ).ljust(MAX_PATHS * PATH.size, b"\0")
+
+    @classmethod
+    def unpack(cls, data):
+        op, beta, waiting, _, pending, wnd_left, unacked, unit, nr = HEAD.unpack_from(
+            data
+        )
+        paths = [
+            Path_(*PATH.unpack_from(data, HEAD.size + i * PATH.size)[:-1])
+            for i in range(nr)
+        ]
+        return cls(paths, op, beta, waiting, pending, wnd_left, unacked, unit)
+
+
+HEAD = struct.Struct("=4I3Q2I")
+PATH = struct.Struct("=8I")
+CASE_SIZE = HEAD.size + MAX_PATHS * PATH.size
+
+
+@dataclass(frozen=True)
+class Answer:
+    path: int
+    reason: int
+    bytes: int
+    waiting: int
+
+    FORM = struct.Struct("=i3I")
+
+
+@dataclass
+class Run:
+    """What `fuzz PROFILE` printed."""
+
+    reached: dict
+    faults: dict
+    text: str
+
+
+class Driver:
+    def __init__(self, program):
+        self.program = program
+
+    def call(self, *args, data=b"", ok=(0,)):
+        # leak detection needs ptrace, which containers often refuse
+        env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+        done = subprocess.run(
+            [self.program, *map(str, args)],
+            input=data,
+            capture_output=True,
+            check=False,
+            env=env,
+        )
+        assert done.returncode in ok, (
+            f"{self.program} {args}: exit {done.returncode}\n"
+            f"{done.stdout[-4000:].decode()}{done.stderr[-4000:].decode()}"
+        )
+        return done.stdout
+
+    def fuzz(self, profile, seed, count, undecided=None):
+        more = [undecided] if undecided else []
+        text = self.call(profile, seed, count, *more, ok=(0, 1)).decode()
+        run = Run({}, {}, text)
+        for line in text.splitlines():
+            kind, _, rest = line.partition(" ")
+            if kind in ("reached", "fault"):
+                name, number = rest.split()
+                (run.reached if kind == "reached" else run.faults)[name] = int(number)
+        assert run.reached, text
+        return run
+
+    def ask(self, cases):
+        """The headers' answers to a list of Case."""
+        data = self.call("batch", data=b"".join(c.pack() for c in cases))
+        answers = [Answer(*values) for values in Answer.FORM.iter_unpack(data)]
+        assert len(answers) == len(cases)
+        return answers
+
+    def mul(self, quads):
+        """For each (a, b, c, d): (a * b, a * b < c * d)."""
+        data = self.call("mul", data=b"".join(struct.pack("=4Q", *q) for q in quads))
+        answers = [
+            ((hi << 64) | lo, bool(less))
+            for hi, lo, less in struct.iter_unpack("=3Q", data)
+        ]
+        assert len(answers) == len(quads)
+        return answers
+
+    def sizes(self):
+        lines = self.call("sizes").decode().splitlines()
+        return {name: int(size) for name, size in (x.split() for x in lines)}
