@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Proof that the host tests bite: each wrong header below must be found out.
+
+A mutant is a copy of include/ with one piece of text changed. The checks are
+those of test_decisions.py with fewer states; each names the faults found.
+"""
+
+import random
+import shutil
+
+import exact
+import hostlib
+import pytest
+
+SEED = 7
+STATES = 20_000
+CASES = list(exact.states(random.Random(SEED), 500))
+QUADS = list(exact.quads(random.Random(SEED), 3_000))
+
+# file, text (once in the file), what it becomes, fault that must be found
+MUTANTS = {
+    "delta-dropped": (
+        "mps_ecf.h",
+        "f->mdev_us > s->mdev_us ? f->mdev_us : s->mdev_us",
+        "0",
+        "ecf-decision",
+    ),
+    "delta-is-min": (
+        "mps_ecf.h",
+        "f->mdev_us > s->mdev_us ?",
+        "f->mdev_us < s->mdev_us ?",
+        "ecf-decision",
+    ),
+    "paths-swapped": (
+        "mps_ecf.h",
+        "mps_ecf_waits(c->pending, fast, slow, st, beta)",
+        "mps_ecf_waits(c->pending, slow, fast, st, beta)",
+        "ecf-decision",
+    ),
+    "waiting-never-set": ("mps_ecf.h", "st->waiting = 1;", ";", "ecf-waiting"),
+    "waiting-never-cleared": ("mps_ecf.h", "st->waiting = 0;", ";", "ecf-waiting"),
+    "waiting-cleared-by-second": (
+        "mps_ecf.h",
+        "2ULL * f->srtt_us + delta, w_s))\n",
+        "2ULL * f->srtt_us + delta, w_s) && ((st->waiting = 0), 1))\n",
+        "ecf-waiting",
+    ),
+    "waiting-cleared-when-available": (
+        "mps_ecf.h",
+        "if (f < 0 || f == s)\n",
+        "if (f < 0 || (f == s && ((st->waiting = 0), 1)))\n",
+        "ecf-waiting",
+    ),
+    "beta-ignored": ("mps_ecf.h", "(__u64)beta : 0", "0 : 0", "ecf-decision"),
+    "beta-always": ("mps_ecf.h", "st->waiting ? ", "beta ? ", "ecf-decision"),
+    "beta-on-rtt-only": (
+        "mps_ecf.h",
+        "gain * (s->srtt_us + delta)",
+        "gain * s->srtt_us + 1000 * delta",
+        "ecf-decision",
+    ),
+    "n-without-one": ("mps_ecf.h", "w_f + pending", "pending", "ecf-decision"),
+    "one-rtt-in-second": ("mps_ecf.h", "2ULL * f->", "1ULL * f->", "ecf-decision"),
+    "second-dropped": (
+        "mps_ecf.h",
+        "if (mps_product_less(pending,",
+        "if (0 && mps_product_less(pending,",
+        "ecf-decision",
+    ),
+    "fast-window-twice": (
+        "mps_ecf.h",
+        "(__u64)s->cwnd * f->mss",
+        "(__u64)f->cwnd * f->mss",
+        "ecf-decision",
+    ),
+    "slow-mss": (
+        "mps_ecf.h",
+        "(__u64)s->cwnd * f->mss",
+        "(__u64)s->cwnd * s->mss",
+        "ecf-decision",
+    ),
+    "window-of-32-bits": (
+        "mps_ecf.h",
+        "(__u64)f->cwnd * f->mss",
+        "f->cwnd * f->mss",
+        "ecf-decision",
+    ),
+    "products-of-64-bits": (
+        "mps_ecf.h",
+        "return l.hi < r.hi || (l.hi == r.hi && l.lo < r.lo);",
+        "return (void)l, (void)r, a * b < c * d;",
+        "ecf-decision",
+    ),
+    "less-or-equal": ("mps_ecf.h", "l.lo < r.lo", "l.lo <= r.lo", "exact"),
+    "carry-lost": (
+        "mps_ecf.h",
+        "(hl >> 32) + (mid >> 32)",
+        "(hl >> 32)",
+        "products",
+    ),
+    "in-flight-ignored": (
+        "mps_ecf.h",
+        "|| !mps_has_inflight(fast)",
+        "",
+        "faster",
+    ),
+    "in-flight-without-queue": (
+        "mps_path.h",
+        "return p->inflight > 0 || p->unsent > 0;",
+        "return p->inflight > 0;",
+        "first-sample",
+    ),
+    "waits-for-lossy": (
+        "mps_ecf.h",
+        "|| (p->flags & MPS_PATH_LOSS) ",
+        "",
+        "ecf-decision",
+    ),
+    "unknown-slow-estimated": (
+        "mps_ecf.h",
+        "!slow->srtt_us ||",
+        "",
+        "ecf-waiting",
+    ),
+    "never-waits": (
+        "mps_ecf.h",
+        "if (!mps_is_usable(p, class) ||",
+        "if (!mps_is_available(p) || !mps_is_usable(p, class) ||",
+        "ecf-decision",
+    ),
+    "backups-ignored": (
+        "mps_path.h",
+        "mps_is_active(p) && (p->flags & MPS_PATH_BACKUP) == class",
+        "mps_is_active(p) && class < 3",
+        "backup",
+    ),
+    "inactive-regular-counts": (
+        "mps_path.h",
+        "if (!mps_is_active(&c->path[i]))\n\t\t\tcontinue;\n",
+        "",
+        "reason",
+    ),
+    "stale-used": (
+        "mps_path.h",
+        "return p->flags & MPS_PATH_ACTIVE;",
+        "return p->flags;",
+        "reason",
+    ),
+    "loss-ignored": (
+        "mps_path.h",
+        "(want | MPS_PATH_LOSS)",
+        "want",
+        "loss",
+    ),
+    "sndbuf-ignored": (
+        "mps_path.h",
+        "want = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF",
+        "want = MPS_PATH_ACTIVE",
+        "sndbuf",
+    ),
+    "room-ignored": ("mps_path.h", "== want && mps_cwnd_room(p)", "== want", "room"),
+    "queue-ignored": (
+        "mps_path.h",
+        "free > p->unsent ? free - p->unsent : 0",
+        "free",
+        "room",
+    ),
+    "overfull-wraps": ("mps_path.h", "p->inflight >= p->cwnd", "0", "room"),
+    "wnd-left-ignored": (
+        "mps_path.h",
+        "if (bytes > c->wnd_left)",
+        "if (0)",
+        "bytes",
+    ),
+    "burst-unbounded": (
+        "mps_path.h",
+        "if (bytes > MPS_MAX_BURST)",
+        "if (0)",
+        "bytes",
+    ),
+    "burst-changed": (
+        "mps_path.h",
+        "#define MPS_MAX_BURST 65428",
+        "#define MPS_MAX_BURST 65429",
+        "bytes",
+    ),
+    "unacked-ignored": ("mps_path.h", "if (c->unacked)", "if (0)", "window-closed"),
+    "probe-on-backup": (
+        "mps_path.h",
+        "if (!mps_is_usable(&c->path[i], class))",
+        "if (!mps_is_active(&c->path[i]) || class > 2)",
+        "window-closed",
+    ),
+    "beyond-the-last-path": (
+        "mps_minrtt.h",
+        "if (i >= c->nr_paths)",
+        "if (i > c->nr_paths)",
+        "range",
+    ),
+    "largest-rtt": (
+        "mps_minrtt.h",
+        "if (rtt < best_rtt)",
+        "if (best < 0 || rtt > best_rtt)",
+        "min-rtt",
+    ),
+    "unknown-is-fastest": (
+        "mps_minrtt.h",
+        "p->srtt_us ? p->srtt_us : 1ULL << 32",
+        "p->srtt_us",
+        "first-sample",
+    ),
+    "no-first-sample": (
+        "mps_minrtt.h",
+        "if (mps_wants_first_sample(c, p))",
+        "if (0 && mps_wants_first_sample(c, p))",
+        "first-sample",
+    ),
+    "first-sample-at-the-end": (
+        "mps_minrtt.h",
+        " && c->pending > c->unit",
+        " && c->pending",
+        "first-sample",
+    ),
+    "first-sample-again": (
+        "mps_minrtt.h",
+        " && !mps_has_inflight(p)",
+        "",
+        "first-sample",
+    ),
+}
+
+
+def faults(driver):
+    """Names of all that the suite finds wrong with these headers."""
+    found = set()
+    for profile in hostlib.PROFILES:
+        found |= driver.fuzz(profile, SEED, STATES).faults.keys()
+    if exact.wrong(CASES, driver.ask(CASES)):
+        found.add("exact")
+    if exact.wrong_products(QUADS, driver.mul(QUADS)):
+        found.add("products")
+    return found
+
+
+@pytest.fixture(scope="module")
+def judges():
+    """The parts that do not change with the headers, compiled once."""
+    return [
+        hostlib.compile_object(
+            hostlib.HERE / f"{part}.c", hostlib.OUT / "mutants" / f"{part}.o", ["-O2"]
+        )
+        for part in ("oracle", "fuzz")
+    ]
+
+
+def assemble(judges, include, tmp_path):
+    flags = ["-O1", "-Wno-unused-variable", "-Wno-unused-parameter"]
+    sut = hostlib.compile_object(
+        hostlib.HERE / "sut.c", tmp_path / "sut.o", flags, include
+    )
+    return hostlib.link([*judges, sut], tmp_path / "fuzz", [])
+
+
+def test_no_fault_in_the_headers(judges, tmp_path):
+    """The control: with nothing changed, nothing is found."""
+    assert faults(assemble(judges, hostlib.INCLUDE, tmp_path)) == set()
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_found(name, judges, tmp_path):
+    header, text, changed, fault = MUTANTS[name]
+    include = shutil.copytree(hostlib.INCLUDE, tmp_path / "include")
+    source = (include / header).read_text()
+    assert source.count(text) == 1, f"{name}: no longer fits {header}"
+    (include / header).write_text(source.replace(text, changed))
+    assert fault in faults(assemble(judges, include, tmp_path))
