@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "args.h"
+
+struct opt {
+	const char *name;
+	char letter; /* 0: none */
+	const char *value, *text;
+};
+
+static const struct opt opts[NR_OPTS] = {
+	[OPT_JSON] = { "json", 'j', NULL, "print JSON" },
+	[OPT_VERBOSE] = { "verbose", 'v', NULL,
+			  "say more; libbpf's and the verifier's log (twice: all of it)" },
+	[OPT_HELP] = { "help", 'h', NULL, "print help" },
+	[OPT_VERSION] = { "version", 'V', NULL, "print the version" },
+	[OPT_SET] = { "set", 's', "NAME=VALUE", "set a tunable (`list --verbose` shows them)" },
+	[OPT_NETNS] = { "netns", 'n', "NAME|PATH|PID", "a network namespace other than this one" },
+	[OPT_ALL] = { "all", 'a', NULL, "all that this command has loaded" },
+	[OPT_FORCE] = { "force", 'f', NULL, "also if a namespace still selects it" },
+	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
+};
+
+static enum exit_code usage(const char *object, const char *why, const char *detail)
+{
+	return fail(EX_USAGE, "run", object, "`" PROGRAM " help` shows how", "%s%s", why, detail);
+}
+
+static enum exit_code take_watch(struct args *args, const char *value)
+{
+	char *end;
+
+	args->watch = strtod(value, &end);
+	if (end == value || *end || !isfinite(args->watch) || args->watch < 0.1 ||
+	    args->watch > 86400)
+		return usage("--watch", "not a number of seconds from 0.1 to 86400: ", value);
+	return EX_OK;
+}
+
+static enum exit_code take(struct args *args, enum opt_id id, const char *value)
+{
+	switch (id) {
+	case OPT_JSON:
+		args->json = true;
+		break;
+	case OPT_VERBOSE:
+		args->verbose++;
+		break;
+	case OPT_HELP:
+		args->help = true;
+		break;
+	case OPT_VERSION:
+		args->version = true;
+		break;
+	case OPT_SET:
+		if (args->nr_set == MAX_SETS)
+			return usage("--set", "too many tunables", "");
+		args->set[args->nr_set++] = value;
+		break;
+	case OPT_NETNS:
+		args->netns = value;
+		break;
+	case OPT_ALL:
+		args->all = true;
+		break;
+	case OPT_FORCE:
+		args->force = true;
+		break;
+	case OPT_WATCH:
+		return take_watch(args, value);
+	default:
+		break;
+	}
+	report_setup(args->json, args->verbose);
+	return EX_OK;
+}
+
+/* The letter of an option without one: out of the range of characters. */
+static int opt_code(unsigned int id)
+{
+	return opts[id].letter ? opts[id].letter : 256 + (int)id;
+}
+
+static unsigned int opt_id(int code)
+{
+	unsigned int id;
+
+	for (id = 0; id < NR_OPTS; id++)
+		if (opt_code(id) == code)
+			break;
+	return id;
+}
+
+/* order "+": stop at the first word; "": take words and options in any order. */
+static enum exit_code parse(struct args *args, const char *order, unsigned int accepted, int argc,
+			    char **argv)
+{
+	struct option longs[NR_OPTS + 1] = { 0 };
+	char shorts[3 * NR_OPTS + 4];
+	size_t at = (size_t)snprintf(shorts, sizeof(shorts), "%s:", order);
+	unsigned int id, n = 0;
+	enum exit_code ret = EX_OK;
+	int c;
+
+	for (id = 0; id < NR_OPTS; id++) {
+		if (!(accepted & (1U << id)))
+			continue;
+		longs[n].name = opts[id].name;
+		longs[n].has_arg = opts[id].value ? required_argument : no_argument;
+		longs[n++].val = opt_code(id);
+		if (opts[id].letter)
+			at += (size_t)snprintf(shorts + at, sizeof(shorts) - at, "%c%s",
+					       opts[id].letter, opts[id].value ? ":" : "");
+	}
+	opterr = 0;
+	optind = 0;
+	while (ret == EX_OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (c == ':')
+			return usage(argv[optind - 1], "this option needs a value", "");
+		id = c == '?' ? NR_OPTS : opt_id(c);
+		if (id == NR_OPTS)
+			return usage(argv[optind - 1], "no such option here", "");
+		ret = take(args, (enum opt_id)id, optarg);
+	}
+	return ret;
+}
+
+enum exit_code args_global(struct args *args, int argc, char **argv, int *first)
+{
+	enum exit_code ret = parse(args, "+", OPTS_GLOBAL, argc, argv);
+
+	*first = optind;
+	return ret;
+}
+
+enum exit_code args_command(struct args *args, const struct command *cmd, int argc, char **argv)
+{
+	enum exit_code ret = parse(args, "", OPTS_GLOBAL | cmd->opts, argc, argv);
+	unsigned int min = args->all ? 0 : cmd->min_words;
+
+	if (ret != EX_OK || args->help || args->version)
+		return ret;
+	for (; optind < argc; optind++) {
+		if (args->nr_words == (args->all ? 0 : cmd->max_words))
+			return usage(cmd->name, "one word too many: ", argv[optind]);
+		args->word[args->nr_words++] = argv[optind];
+	}
+	if (args->nr_words < min)
+		return usage(cmd->name, "it takes ", cmd->synopsis);
+	return EX_OK;
+}
+
+static void print_opts(unsigned int which)
+{
+	unsigned int id;
+
+	for (id = 0; id < NR_OPTS; id++) {
+		char left[40];
+
+		if (!(which & (1U << id)))
+			continue;
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", opts[id].letter, opts[id].name,
+			 opts[id].value ? " " : "", opts[id].value ? opts[id].value : "");
+		printf("  %-28s %s\n", left, opts[id].text);
+	}
+}
+
+void print_help(void)
+{
+	const struct command *cmd;
+
+	printf("Usage: " PROGRAM " [OPTIONS] COMMAND [...]\n"
+	       "MPTCP packet schedulers in BPF: load, select and watch them.\n\nCommands:\n");
+	for (cmd = commands; cmd->name; cmd++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "%s %s", cmd->name, cmd->synopsis);
+		printf("  %-40s %s\n", left, cmd->text);
+	}
+	printf("\nOptions of every command:\n");
+	print_opts(OPTS_GLOBAL);
+	printf("\nExit codes:\n");
+	print_exit_codes();
+}
+
+void print_command_help(const struct command *cmd)
+{
+	printf("Usage: " PROGRAM " %s %s\n%s\n", cmd->name, cmd->synopsis, cmd->text);
+	if (cmd->details)
+		printf("\n%s\n", cmd->details);
+	printf("\nOptions:\n");
+	print_opts(cmd->opts | OPTS_GLOBAL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Commands and options as tables; parsing and the help text follow from them. */
+#ifndef MPS_ARGS_H
+#define MPS_ARGS_H
+
+#include <stdbool.h>
+#include "report.h"
+
+enum opt_id {
+	OPT_JSON,
+	OPT_VERBOSE,
+	OPT_HELP,
+	OPT_VERSION,
+	OPT_SET,
+	OPT_NETNS,
+	OPT_ALL,
+	OPT_FORCE,
+	OPT_WATCH,
+	NR_OPTS
+};
+
+#define OPT_BIT(id) (1U << OPT_##id)
+/* These every command takes, before or behind its name. */
+#define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
+
+#define MAX_SETS 16
+#define MAX_WORDS 8
+
+struct args {
+	bool json, help, version, all, force;
+	int verbose;
+	const char *netns;
+	double watch; /* seconds between two readings; 0: read once */
+	const char *set[MAX_SETS];
+	unsigned int nr_set;
+	const char *word[MAX_WORDS];
+	unsigned int nr_words;
+};
+
+struct command {
+	const char *name, *synopsis, *text;
+	const char *details; /* further lines of `help COMMAND`, or NULL */
+	unsigned int opts;   /* OPT_BIT()s besides the global ones */
+	unsigned int min_words, max_words;
+	unsigned int caps; /* CAP_BIT()s of caps.h */
+	enum exit_code (*run)(const struct args *args);
+};
+
+extern const struct command commands[];
+const struct command *command_find(const char *name);
+
+/* Options before the command's name; *first is the index of the name in argv. */
+enum exit_code args_global(struct args *args, int argc, char **argv, int *first);
+/* argv[0] is the command's name. */
+enum exit_code args_command(struct args *args, const struct command *cmd, int argc, char **argv);
+
+void print_help(void);
+void print_command_help(const struct command *cmd);
+
+#endif /* MPS_ARGS_H */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kernel types that the iterator programs read, by field names only (CO-RE),
+ * as bpf/kernel.h does for the schedulers, and how a socket is described.
+ */
+#ifndef MPS_LOADER_BPF_KERNEL_H
+#define MPS_LOADER_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+enum bpf_map_type_subset { BPF_MAP_TYPE_UNSPEC_SUBSET };
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include "records.h"
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_MPTCP 262
+/* bit of mptcp_sock.flags, net/mptcp/protocol.h; the same in 6.12 and 7.2 */
+#define MPTCP_FALLBACK_DONE 2
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	int sk_wmem_queued;
+	__u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct inet_connection_sock {
+	void *icsk_ulp_data;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	__u32 mss_cache;
+	__u32 snd_cwnd;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u32 srtt_us;
+	__u32 write_seq;
+	__u32 snd_nxt;
+	__u64 bytes_acked;
+	__u64 bytes_sent;
+};
+
+struct mptcp_sched_ops {
+	char name[MPS_NAME_LEN];
+};
+
+struct mptcp_sock {
+	__u64 write_seq;
+	__u64 snd_nxt;
+	__u64 snd_una;
+	__u32 token;
+	unsigned long flags;
+	struct mptcp_sched_ops *sched;
+};
+
+struct mptcp_subflow_context {
+	__u32 rel_write_seq;
+	__u32 request_bkup : 1, backup : 1;
+	/* a bit field in 6.12, a byte in 7.2: BPF_CORE_READ_BITFIELD reads both */
+	__u8 stale : 1;
+	__u32 subflow_id;
+	struct sock *tcp_sock;
+	struct sock *conn;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[16];
+};
+
+struct file;
+struct bpf_map;
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop
+
+static __always_inline __u32 sock_netns(struct sock *sk)
+{
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+}
+
+static __always_inline void sock_local(struct sock *sk, struct mps_addr *a)
+{
+	a->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	a->port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	if (a->family == AF_INET)
+		BPF_CORE_READ_INTO((__be32 *)a->ip, sk, __sk_common.skc_rcv_saddr);
+	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_rcv_saddr))
+		BPF_CORE_READ_INTO(&a->ip, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+}
+
+static __always_inline void sock_remote(struct sock *sk, struct mps_addr *a)
+{
+	a->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	a->port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (a->family == AF_INET)
+		BPF_CORE_READ_INTO((__be32 *)a->ip, sk, __sk_common.skc_daddr);
+	else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr))
+		BPF_CORE_READ_INTO(&a->ip, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+}
+
+/* A socket without a scheduler of its own has the kernel's. */
+static __always_inline void msk_sched(struct mptcp_sock *msk, char *name)
+{
+	struct mptcp_sched_ops *sched = BPF_CORE_READ(msk, sched);
+
+	if (sched)
+		bpf_core_read_str(name, MPS_NAME_LEN, &sched->name);
+	else
+		__builtin_memcpy(name, "default", 8);
+}
+
+static __always_inline __u32 msk_fallback(struct mptcp_sock *msk)
+{
+	return (BPF_CORE_READ(msk, flags) >> MPTCP_FALLBACK_DONE) & 1;
+}
+
+#endif /* MPS_LOADER_BPF_KERNEL_H */

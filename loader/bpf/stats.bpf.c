@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Readers of the socket storage that the schedulers keep (bpf/frame.h), each
+ * attached to one map. What TCP knows is read here, at reading time, so that
+ * it costs nothing per packet.
+ */
+#include "kernel.h"
+
+char _license[] SEC("license") = "GPL";
+
+SEC("iter/bpf_sk_storage_map")
+int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct mps_conn_store *store = ctx->value;
+	struct sock *sk = ctx->sk;
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	struct mps_conn_rec rec = { 0 };
+	__u64 nxt;
+
+	if (!sk || !store)
+		return 0;
+	nxt = BPF_CORE_READ(msk, snd_nxt);
+	rec.sk = (__u64)sk;
+	rec.netns = sock_netns(sk);
+	rec.token = BPF_CORE_READ(msk, token);
+	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	rec.fallback = msk_fallback(msk);
+	rec.inflight = nxt - BPF_CORE_READ(msk, snd_una);
+	rec.pending = BPF_CORE_READ(msk, write_seq) - nxt;
+	__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
+	msk_sched(msk, rec.sched);
+	sock_local(sk, &rec.local);
+	sock_remote(sk, &rec.remote);
+	bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	return 0;
+}
+
+/* Bytes since the last pick are not counted yet: mps_stats.h says whose they are. */
+static __always_inline void settle(struct mps_subflow_rec *rec,
+				   const struct mps_subflow_store *store, __u32 seq)
+{
+	const __u32 moved = seq - store->last_seq;
+
+	__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
+	if (!(store->counter[MPS_S_PICKS] + store->counter[MPS_S_RETRANS_PICKS]))
+		return;
+	if (store->account == MPS_S_RETRANS)
+		rec->counter[MPS_S_RETRANS] += moved;
+	else
+		rec->counter[MPS_S_SENT] += moved;
+}
+
+static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_sock *tp)
+{
+	const __u32 out = BPF_CORE_READ(tp, packets_out) + BPF_CORE_READ(tp, retrans_out);
+	const __u32 left = BPF_CORE_READ(tp, sacked_out) + BPF_CORE_READ(tp, lost_out);
+
+	rec->srtt_us = BPF_CORE_READ(tp, srtt_us) >> 3;
+	rec->cwnd = BPF_CORE_READ(tp, snd_cwnd);
+	rec->inflight = out > left ? out - left : 0;
+	rec->mss = BPF_CORE_READ(tp, mss_cache);
+	rec->unsent = BPF_CORE_READ(tp, write_seq) - BPF_CORE_READ(tp, snd_nxt);
+	rec->bytes_acked = BPF_CORE_READ(tp, bytes_acked);
+	rec->bytes_sent = BPF_CORE_READ(tp, bytes_sent);
+}
+
+SEC("iter/bpf_sk_storage_map")
+int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	struct mps_subflow_store *store = ctx->value;
+	struct mptcp_subflow_context *subflow;
+	struct sock *sk = ctx->sk;
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct mps_subflow_rec rec = { 0 };
+
+	if (!sk || !store)
+		return 0;
+	subflow = BPF_CORE_READ(tp, inet_conn.icsk_ulp_data);
+	/* a subflow on its way out may have lost its context */
+	if (!subflow || BPF_CORE_READ(subflow, tcp_sock) != sk)
+		return 0;
+	rec.conn = (__u64)BPF_CORE_READ(subflow, conn);
+	settle(&rec, store, BPF_CORE_READ(subflow, rel_write_seq));
+	read_tcp(&rec, tp);
+	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	rec.queued = (__u32)BPF_CORE_READ(sk, sk_wmem_queued);
+	rec.backup = BPF_CORE_READ_BITFIELD_PROBED(subflow, backup) ||
+		     BPF_CORE_READ_BITFIELD_PROBED(subflow, request_bkup);
+	rec.stale = !!BPF_CORE_READ_BITFIELD_PROBED(subflow, stale);
+	rec.id = BPF_CORE_READ(subflow, subflow_id);
+	sock_local(sk, &rec.local);
+	sock_remote(sk, &rec.remote);
+	bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
+	return 0;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "cmd.h"
+#include "object.h"
+#include "out.h"
+#include "registry.h"
+
+#define HINT_LIST "`" PROGRAM " list` shows what there is"
+
+static bool is_file(const char *what)
+{
+	size_t len = strlen(what);
+
+	return strchr(what, '/') || (len > 2 && !strcmp(what + len - 2, ".o"));
+}
+
+static enum exit_code open_object(struct object *o, const char *operation, const char *what,
+				  enum form form)
+{
+	const struct builtin *b = builtin_find(what);
+
+	if (b)
+		return object_open_builtin(o, operation, b, form);
+	if (is_file(what) || !access(what, F_OK))
+		return object_open_file(o, operation, what, form);
+	return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
+}
+
+static enum exit_code check_name(const struct object *o, const char *operation)
+{
+	if (strpbrk(o->name, "/ \t\n") || o->name[0] == '.')
+		return fail(EX_FAILED, operation, o->what, NULL,
+			    "\"%s\" cannot be the name of a pin", o->name);
+	if (kern_has_sched(o->name))
+		return fail(EX_FAILED, operation, o->what,
+			    "`" PROGRAM " unload` it first, or give the new one another name",
+			    "a scheduler named %s is registered already", o->name);
+	return EX_OK;
+}
+
+/* The directory is ours alone: a pin in it is a promise that we registered it. */
+static enum exit_code prepare_pin_dir(const char *operation, const char *object)
+{
+	if (!is_bpffs(BPFFS))
+		return fail(EX_FAILED, operation, object, "`mount -t bpf bpf " BPFFS "` mounts it",
+			    BPFFS " is not a bpffs");
+	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
+		return fail(code_of(errno), operation, object, NULL, "cannot make " PIN_DIR ": %s",
+			    strerror(errno));
+	if (!is_bpffs(PIN_DIR))
+		return fail(EX_FAILED, operation, object, "unmount what lies over it",
+			    PIN_DIR " is not in a bpffs");
+	return EX_OK;
+}
+
+/* A pin whose scheduler is gone (its link was detached) would stand in the way. */
+static enum exit_code check_pin(const struct object *o, const char *operation, const char *path)
+{
+	if (access(path, F_OK))
+		return EX_OK;
+	return fail(EX_FAILED, operation, o->what, "`" PROGRAM " unload` of that name removes it",
+		    "%s exists already", path);
+}
+
+static enum exit_code explain_load(const struct object *o, const char *operation, int err)
+{
+	if (err == EPERM || err == EACCES) {
+		/* the verifier refuses with EACCES as well, privilege was checked before */
+		return fail(EX_FAILED, operation, o->what, "run again with -v for the log",
+			    "the kernel refused its programs%s", libbpf_reason());
+	}
+	return fail(EX_FAILED, operation, o->what, "run again with -v for the log", "%s%s",
+		    strerror(err), libbpf_reason());
+}
+
+/* Registration lives as long as the link: until it is pinned, that is this process. */
+static enum exit_code register_and_pin(struct object *o, const char *operation, const char *path)
+{
+	struct bpf_link *link;
+	enum exit_code ret = EX_OK;
+
+	report_libbpf();
+	link = bpf_map__attach_struct_ops(o->ops);
+	if (!link && errno == EEXIST)
+		return check_name(o, operation);
+	if (!link)
+		return fail(code_of(errno), operation, o->what, "run again with -v for the log",
+			    "the kernel refused to register %s: %s%s", o->name, strerror(errno),
+			    libbpf_reason());
+	if (bpf_link__pin(link, path))
+		ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s",
+			   path, strerror(errno));
+	else if (chmod(path, 0600))
+		ret = EX_OK; /* a tighter umask only, the directory is 0700 */
+	bpf_link__disconnect(link);
+	if (ret != EX_OK)
+		bpf_link_detach(bpf_link__fd(link));
+	bpf_link__destroy(link);
+	return ret;
+}
+
+static enum exit_code load_object(struct object *o, const char *operation, const struct args *args)
+{
+	char path[128];
+	enum exit_code ret;
+	unsigned int i;
+
+	for (i = 0; i < args->nr_set; i++) {
+		ret = object_set(o, operation, args->set[i]);
+		if (ret != EX_OK)
+			return ret;
+	}
+	ret = check_name(o, operation);
+	if (ret == EX_OK)
+		ret = prepare_pin_dir(operation, o->what);
+	pin_path(o->name, path, sizeof(path));
+	if (ret == EX_OK)
+		ret = check_pin(o, operation, path);
+	if (ret != EX_OK)
+		return ret;
+	/* a user's object in section .struct_ops: with a link it can be pinned as well */
+	bpf_map__set_map_flags(o->ops, bpf_map__map_flags(o->ops) | BPF_F_LINK);
+	report_libbpf();
+	if (bpf_object__load(o->bpf))
+		return explain_load(o, operation, errno);
+	return register_and_pin(o, operation, path);
+}
+
+enum exit_code load_sched(const char *operation, const char *what, const struct args *args,
+			  char *name)
+{
+	struct object o;
+	struct kern k;
+	enum exit_code ret;
+
+	/* what can be wrong with the words is told before the kernel is touched */
+	if (!builtin_find(what) && access(what, F_OK))
+		return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
+	ret = kern_require(operation, what, &k);
+	if (ret == EX_OK)
+		ret = open_object(&o, operation, what, k.form);
+	if (ret != EX_OK)
+		return ret;
+	ret = load_object(&o, operation, args);
+	if (ret == EX_OK)
+		snprintf(name, MPS_NAME_LEN, "%s", o.name);
+	object_close(&o);
+	return ret;
+}
+
+enum exit_code cmd_load(const struct args *args)
+{
+	char name[MPS_NAME_LEN], path[128];
+	enum exit_code ret = load_sched("load", args->word[0], args, name);
+
+	if (ret != EX_OK)
+		return ret;
+	pin_path(name, path, sizeof(path));
+	out_str(out_root(), "loaded", "%s", name);
+	out_str(out_root(), "pin", "%s", path);
+	out_line("%s is registered and pinned at %s", name, path);
+	out_line("`" PROGRAM " use %s` selects it in a network namespace", name);
+	return EX_OK;
+}

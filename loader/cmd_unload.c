@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "cmd.h"
+#include "holders.h"
+#include "kern.h"
+#include "util.h"
+#include "world.h"
+
+/* How long the kernel may take to let go of what nobody uses any more. */
+#define RELEASE_MS 3000
+#define POLL_MS 20
+
+static enum exit_code not_ours(const char *name, const struct sched *s)
+{
+	char holders[600], hint[700];
+
+	if (!s->map_id)
+		return fail(EX_FAILED, "unload", name, NULL,
+			    "it is part of the kernel or of a kernel module, not a BPF scheduler");
+	if (!s->link_id) {
+		snprintf(hint, sizeof(hint), "`bpftool struct_ops unregister id %u` removes it",
+			 s->map_id);
+		return fail(EX_FAILED, "unload", name, hint,
+			    "it was registered by another program, without a link (map id %u)",
+			    s->map_id);
+	}
+	link_holders(s->link_id, holders, sizeof(holders));
+	return fail(EX_FAILED, "unload", name, "remove that to unregister it",
+		    "it was registered by another program; its link (id %u) is held by %s",
+		    s->link_id, *holders ? holders : "something out of sight");
+}
+
+static enum exit_code check_unused(struct world *w, const char *name)
+{
+	char users[500], hint[200];
+
+	if (!world_users(w, name, users, sizeof(users)))
+		return EX_OK;
+	snprintf(hint, sizeof(hint),
+		 "`" PROGRAM " use default --netns ...` there first, or unload with --force");
+	return fail(EX_FAILED, "unload", name, hint, "in use: selected in %s", users);
+}
+
+/* The map goes when its last user goes: a program, a link or a connection. */
+static bool map_is_gone(__u32 id)
+{
+	int fd = bpf_map_get_fd_by_id(id);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+static void wait_for_release(__u32 map_id, int bridge_refs)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < RELEASE_MS; ms += POLL_MS) {
+		if (map_is_gone(map_id) && (bridge_refs <= 0 || kern_bridge_refs() < bridge_refs))
+			return;
+		sleep_ms(POLL_MS);
+	}
+}
+
+/* Unregisters at once, also where another pin or process holds the link. */
+static int detach(const char *path)
+{
+	int fd = bpf_obj_get(path), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_link_detach(fd) && errno != EOPNOTSUPP && errno != EINVAL)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static enum exit_code remove_pin(const char *name)
+{
+	char path[128];
+	int err;
+
+	pin_path(name, path, sizeof(path));
+	err = detach(path);
+	if (err)
+		return fail(code_of(-err), "unload", name, NULL, "cannot detach %s: %s", path,
+			    strerror(-err));
+	if (unlink(path))
+		return fail(code_of(errno), "unload", name, NULL, "cannot remove %s: %s", path,
+			    strerror(errno));
+	/* may fail: others are in it */
+	rmdir(PIN_DIR);
+	return EX_OK;
+}
+
+static void report_live(const char *name, unsigned int conns, unsigned int listeners)
+{
+	if (conns)
+		out_note("%u live connection%s of %s keep%s it until they end", conns,
+			 conns == 1 ? "" : "s", name, conns == 1 ? "s" : "");
+	if (listeners)
+		out_note("%u listening socket%s of %s keep%s it, for new connections too, until "
+			 "closed",
+			 listeners, listeners == 1 ? "" : "s", name, listeners == 1 ? "s" : "");
+}
+
+static enum exit_code unload_pinned(struct world *w, const struct sched *s, const char *name)
+{
+	unsigned int conns = sockets_count(&w->sockets, sock_is_connection, name, 0);
+	unsigned int listeners = sockets_count(&w->sockets, sock_is_listener, name, 0);
+	int refs = kern_bridge_refs();
+	enum exit_code ret = remove_pin(name);
+	out_t *item;
+
+	if (ret != EX_OK)
+		return ret;
+	if (s && !conns && !listeners)
+		wait_for_release(s->map_id, refs);
+	if (s && kern_has_sched(name))
+		return fail(EX_FAILED, "unload", name, NULL,
+			    "the pin is removed, but the kernel still has it registered");
+	item = out_item(out_list(out_root(), "unloaded"));
+	out_str(item, "name", "%s", name);
+	out_num(item, "connections", conns);
+	out_num(item, "listeners", listeners);
+	out_line("%s is unregistered", name);
+	report_live(name, conns, listeners);
+	return EX_OK;
+}
+
+static enum exit_code unload_one(struct world *w, const char *name, bool force)
+{
+	struct sched *s = registry_find(&w->schedulers, name);
+	char path[128];
+
+	pin_path(name, path, sizeof(path));
+	if (strchr(name, '/') || (!s && !pin_link_id(path)))
+		return fail(EX_FAILED, "unload", name, "`" PROGRAM " list` shows what there is",
+			    "no such scheduler is loaded");
+	if (s && !s->pinned)
+		return not_ours(name, s);
+	if (!force) {
+		enum exit_code ret = check_unused(w, name);
+
+		if (ret != EX_OK)
+			return ret;
+	}
+	return unload_pinned(w, s, name);
+}
+
+static enum exit_code unload_all(struct world *w, bool force)
+{
+	enum exit_code ret = EX_OK, one;
+	DIR *dir = opendir(PIN_DIR);
+	char names[MAX_AVAILABLE][MPS_NAME_LEN];
+	unsigned int i, n = 0;
+	struct dirent *e;
+
+	out_list(out_root(), "unloaded");
+	while (dir && n < MAX_AVAILABLE && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && strlen(e->d_name) < MPS_NAME_LEN)
+			snprintf(names[n++], MPS_NAME_LEN, "%.15s", e->d_name);
+	if (dir)
+		closedir(dir);
+	for (i = 0; i < n; i++) {
+		one = unload_one(w, names[i], force);
+		ret = one == EX_OK ? ret : one;
+	}
+	if (!n)
+		out_line("nothing is loaded");
+	return ret;
+}
+
+enum exit_code cmd_unload(const struct args *args)
+{
+	struct world w;
+	enum exit_code ret = world_read(&w, "unload");
+
+	if (ret == EX_OK)
+		ret = args->all ? unload_all(&w, args->force)
+				: unload_one(&w, args->word[0], args->force);
+	world_free(&w);
+	return ret;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <string.h>
+#include "builtin.h"
+#include "cmd.h"
+#include "world.h"
+
+/* A scheduler of ours is loaded where it is wanted; others must be there. */
+static enum exit_code ensure_registered(const char *name, const struct args *args, bool *loaded)
+{
+	char registered[MPS_NAME_LEN];
+	struct kern k;
+
+	*loaded = false;
+	kern_probe(&k);
+	if (!k.mptcp)
+		return fail(EX_KERNEL, "use", name, "`" PROGRAM " doctor` says what to do",
+			    "this kernel has no " SYSCTL_DIR "/scheduler");
+	if (kern_has_sched(name))
+		return EX_OK;
+	if (!builtin_find(name))
+		return fail(EX_FAILED, "use", name,
+			    "`" PROGRAM " list` shows what there is, `" PROGRAM
+			    " load FILE.o` loads another",
+			    "no such scheduler is registered");
+	*loaded = true;
+	return load_sched("use", name, args, registered);
+}
+
+static enum exit_code select_sched(const struct netns *ns, const char *name, char *before)
+{
+	char now[MPS_NAME_LEN] = "";
+	int err = netns_get_sched(ns, before);
+
+	if (!err)
+		err = netns_set_sched(ns, name);
+	if (!err)
+		err = netns_get_sched(ns, now);
+	if (err)
+		return fail(code_of(-err), "use", name, NULL,
+			    "setting net.mptcp.scheduler failed: %s", strerror(-err));
+	if (strcmp(now, name))
+		return fail(EX_FAILED, "use", name, "somebody else may have changed it",
+			    "net.mptcp.scheduler reads %s after it was set", now);
+	return EX_OK;
+}
+
+static void tell_listeners(struct world *w, const struct netns *ns, const char *name)
+{
+	out_t *list = out_list(out_root(), "listeners_keeping_another");
+	size_t n;
+
+	out_listeners(list, w, ns->ino, name, false);
+	n = json_object_array_length(list);
+	out_note("existing connections and listening sockets keep their scheduler; a server takes "
+		 "the new one when it opens its listening socket again");
+	if (!n)
+		return;
+	out_line("%zu listening socket%s here keep%s another scheduler:", n, n == 1 ? "" : "s",
+		 n == 1 ? "s" : "");
+	out_table(list, listener_cols, "  ");
+}
+
+enum exit_code cmd_use(const struct args *args)
+{
+	const char *name = args->word[0];
+	char before[MPS_NAME_LEN] = "", label[256];
+	struct world w = { 0 };
+	struct netns ns;
+	bool loaded;
+	enum exit_code ret;
+
+	ret = netns_resolve(&ns, "use", args->netns);
+	if (ret == EX_OK)
+		ret = ensure_registered(name, args, &loaded);
+	if (ret == EX_OK)
+		ret = select_sched(&ns, name, before);
+	if (ret != EX_OK)
+		return ret;
+
+	netns_label(&ns, label, sizeof(label));
+	out_str(out_root(), "scheduler", "%s", name);
+	out_str(out_root(), "before", "%s", before);
+	out_str(out_root(), "netns", "%s", label);
+	out_num(out_root(), "netns_inode", ns.ino);
+	out_flag(out_root(), "loaded", loaded);
+	out_line("new MPTCP sockets of namespace %s use %s (before: %s)", label, name, before);
+	/* the scheduler is selected: not being able to list sockets is no failure of that */
+	netns_read(&w.namespaces);
+	if (sockets_read(&w.sockets, "list") == EX_OK)
+		tell_listeners(&w, &ns, name);
+	world_free(&w);
+	return EX_OK;
+}

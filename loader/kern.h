@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the running kernel offers to BPF schedulers. */
+#ifndef MPS_KERN_H
+#define MPS_KERN_H
+
+#include <stdbool.h>
+#include "report.h"
+#include "mps_types.h"
+
+/* The two forms of struct mptcp_sched_ops, see bpf/compat.h. */
+enum form { FORM_SEND, FORM_PRE615, NR_FORMS };
+
+enum support { SUPPORT_NONE, SUPPORT_BRIDGE, SUPPORT_NATIVE };
+
+#define BRIDGE "mptcp_sched_bpf"
+#define SCHED_OPS "mptcp_sched_ops"
+#define SCHED_OPS_VALUE "bpf_struct_ops_mptcp_sched_ops"
+#define SYSCTL_DIR "/proc/sys/net/mptcp"
+
+struct btf;
+
+struct kern {
+	bool mptcp;	/* net.mptcp is there */
+	bool btf;	/* vmlinux's BTF is there and has struct mptcp_sched_ops */
+	enum form form; /* valid with btf */
+	enum support support;
+};
+
+void kern_probe(struct kern *k);
+const char *support_name(enum support support);
+/* "get_send" or "get_subflow": the member that tells the forms apart. */
+const char *form_hook(enum form form);
+const char *form_kernels(enum form form);
+/* Has the BTF's struct mptcp_sched_ops the hook of this form? */
+bool btf_has_form(const struct btf *btf, enum form form);
+
+/* vmlinux's BTF, read once; NULL where there is none. */
+struct btf *kern_btf(void);
+
+/* Makes the kernel able to take a scheduler, with the bridge where it needs it. */
+enum exit_code kern_require(const char *operation, const char *object, struct kern *k);
+
+/* Words of net.mptcp.available_schedulers; returns how many (global to the kernel). */
+#define MAX_AVAILABLE 128
+unsigned int kern_available(char (*names)[MPS_NAME_LEN]);
+bool kern_has_sched(const char *name);
+
+/* References to the bridge module, -1 where it is not loaded. */
+int kern_bridge_refs(void);
+
+#endif /* MPS_KERN_H */

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The command: loader/*.c, the skeletons of loader/bpf/*.bpf.c and, embedded,
+# every object of $(BPF_OBJS). A new scheduler in bpf/ needs no change here.
+
+L := $(B)/loader
+LOADER_LIBS := libbpf json-c libcap
+LOADER_CFLAGS = $(CFLAGS) -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter \
+	-D_GNU_SOURCE -DMPS_VERSION='"$(VERSION)"' -Iinclude -Iloader -I$(L) \
+	$(shell $(PKG_CONFIG) --cflags $(LOADER_LIBS))
+# libbpf is linked statically: the distribution's own may be too old (report.h)
+LOADER_LDLIBS = -l:libbpf.a $(shell $(PKG_CONFIG) --libs json-c libcap) -lelf -lz -lzstd
+
+LOADER_SRCS := $(wildcard loader/*.c)
+LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o
+LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
+LOADER_HEADERS := $(wildcard loader/*.h loader/bpf/*.h include/*.h)
+
+loader: $(B)/mptcp-sched
+
+$(B)/mptcp-sched: $(LOADER_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS)
+
+# MPS_VERSION comes from the Makefile, so it is a prerequisite too
+$(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) Makefile loader/loader.mk
+	$(call say,CC,$@)
+	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@
+
+$(L)/%.bpf.o: loader/bpf/%.bpf.c $(LOADER_HEADERS)
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) --target=bpf -mcpu=v3 $(BPF_CFLAGS) $(BPF_WARN) -Iinclude -Iloader $(BPF_SYS) \
+		-c $< -o $@.tmp
+	$(Q)$(BPFTOOL) gen object $@ $@.tmp
+	$(Q)rm -f $@.tmp
+
+.PRECIOUS: $(L)/%.bpf.o
+
+$(L)/%.skel.h: $(L)/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
+
+# One table entry per scheduler, with both of its objects (loader/builtin.h)
+$(L)/builtins.c: Makefile loader/loader.mk $(wildcard bpf/*.bpf.c)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q){ printf '#include "builtin.h"\n'; \
+	  for s in $(SCHEDULERS); do \
+	    printf 'MPS_EMBED(%s, "$(B)/bpf/bpf_%s.bpf.o", "$(B)/bpf/bpf_%s.pre615.bpf.o")\n' \
+	      $$s $$s $$s; \
+	  done; \
+	  printf 'const struct builtin builtins[] = {\n'; \
+	  for s in $(SCHEDULERS); do printf '\tMPS_BUILTIN(%s),\n' $$s; done; \
+	  printf '};\nconst unsigned int nr_builtins = sizeof(builtins) / sizeof(builtins[0]);\n'; \
+	} > $@
+
+$(L)/builtins.o: $(L)/builtins.c $(BPF_OBJS) loader/builtin.h
+	$(call say,CC,$@)
+	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@

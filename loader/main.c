@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * mptcp-sched: loads, selects and watches MPTCP packet schedulers in BPF. This
+ * file holds the table of commands; each of them is in a file of its own.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "caps.h"
+#include "cmd.h"
+#include "out.h"
+
+static enum exit_code cmd_help(const struct args *args);
+
+const struct command commands[] = {
+	{ "list", "", "schedulers that come with this command or are registered",
+	  "With --verbose also their tunables.", 0, 0, 0, 0, cmd_list },
+	{ "load", "NAME|FILE.o", "register a scheduler and pin it",
+	  "It stays after this command ends, until `unload` or the next boot. Loads the bridge\n"
+	  "module where the kernel needs it.",
+	  OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_load },
+	{ "unload", "NAME|--all", "unregister what was loaded",
+	  "Refused while a network namespace selects it. Live connections keep it until they end.",
+	  OPT_BIT(ALL) | OPT_BIT(FORCE), 1, 1, CAPS_CHANGE, cmd_unload },
+	{ "use", "NAME", "select a scheduler in a network namespace",
+	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
+	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
+	  "and connections keep theirs. `use default` goes back to the kernel's own.",
+	  OPT_BIT(NETNS) | OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_use },
+	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
+	  CAPS_CHANGE, cmd_show },
+	{ "stats", "", "counters per connection and subflow", NULL, OPT_BIT(NETNS) | OPT_BIT(WATCH),
+	  0, 0, CAPS_CHANGE, cmd_stats },
+	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
+	  cmd_doctor },
+	{ "help", "[COMMAND]", "this text, or more on one command", NULL, 0, 0, 1, 0, cmd_help },
+	{ 0 },
+};
+
+const struct command *command_find(const char *name)
+{
+	const struct command *cmd;
+
+	for (cmd = commands; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name))
+			return cmd;
+	return NULL;
+}
+
+static enum exit_code unknown(const char *name)
+{
+	return fail(EX_USAGE, "run", name, "`" PROGRAM " help` shows what there is",
+		    "no such command");
+}
+
+static enum exit_code cmd_help(const struct args *args)
+{
+	const struct command *cmd;
+
+	if (!args->nr_words) {
+		print_help();
+		return EX_OK;
+	}
+	cmd = command_find(args->word[0]);
+	if (!cmd)
+		return unknown(args->word[0]);
+	print_command_help(cmd);
+	return EX_OK;
+}
+
+static enum exit_code run(const struct command *cmd, const struct args *args)
+{
+	enum exit_code ret;
+
+	out_setup(args->json);
+	if (cmd->caps) {
+		ret = caps_confine(cmd->name, cmd->caps);
+		if (ret != EX_OK)
+			return ret;
+	}
+	ret = cmd->run(args);
+	/* what was done before a failure is worth printing, and doctor's findings are */
+	if (json_object_object_length(out_root()))
+		out_finish();
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = { 0 };
+	const struct command *cmd;
+	enum exit_code ret;
+	int first;
+
+	ret = args_global(&args, argc, argv, &first);
+	if (ret != EX_OK)
+		return ret;
+	if (args.version || (args.help && first == argc)) {
+		if (args.version)
+			printf(PROGRAM " " MPS_VERSION "\n");
+		else
+			print_help();
+		return EX_OK;
+	}
+	if (first == argc)
+		return fail(EX_USAGE, "run", NULL, "`" PROGRAM " help` shows what there is",
+			    "no command given");
+	cmd = command_find(argv[first]);
+	if (!cmd)
+		return unknown(argv[first]);
+	ret = args_command(&args, cmd, argc - first, argv + first);
+	if (ret != EX_OK)
+		return ret;
+	if (args.version) {
+		printf(PROGRAM " " MPS_VERSION "\n");
+		return EX_OK;
+	}
+	if (args.help) {
+		print_command_help(cmd);
+		return EX_OK;
+	}
+	return run(cmd, &args);
+}

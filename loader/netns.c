@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <linux/nsfs.h>
+#include "kern.h"
+#include "netns.h"
+#include "util.h"
+
+#define NAMED_DIR "/run/netns"
+#define SELF "/proc/self/ns/net"
+#define SCHED_SYSCTL SYSCTL_DIR "/scheduler"
+
+/* An open namespace, or a negative errno: -EINVAL where it is none of the net. */
+static int open_netns(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET)
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+/* /proc/sys/net shows the namespace of the task that opens it: enter, open, return. */
+static int open_sysctl(const struct netns *ns, int flags)
+{
+	int self, there, fd = -1, err = 0;
+
+	if (ns->self) {
+		fd = open(SCHED_SYSCTL, flags | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	there = open_netns(ns->path);
+	if (there < 0)
+		return there;
+	self = open(SELF, O_RDONLY | O_CLOEXEC);
+	if (self < 0 || setns(there, CLONE_NEWNET)) {
+		err = -errno;
+	} else {
+		fd = open(SCHED_SYSCTL, flags | O_CLOEXEC);
+		if (fd < 0)
+			err = -errno;
+		/* going on in a foreign namespace would do harm */
+		if (setns(self, CLONE_NEWNET))
+			abort();
+	}
+	if (self >= 0)
+		close(self);
+	close(there);
+	return err ? err : fd;
+}
+
+int netns_get_sched(const struct netns *ns, char *name)
+{
+	char buf[64];
+	ssize_t n;
+	int fd = open_sysctl(ns, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, buf, sizeof(buf) - 1);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	snprintf(name, MPS_NAME_LEN, "%.*s", MPS_NAME_LEN - 1, buf);
+	return 0;
+}
+
+int netns_set_sched(const struct netns *ns, const char *name)
+{
+	int fd = open_sysctl(ns, O_WRONLY), err = 0;
+	ssize_t len = (ssize_t)strlen(name);
+
+	if (fd < 0)
+		return fd;
+	if (write(fd, name, (size_t)len) != len)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static ino_t inode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+struct netns *netns_find(struct netns_list *l, ino_t ino)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->ns[i].ino == ino)
+			return &l->ns[i];
+	return NULL;
+}
+
+static struct netns *add(struct netns_list *l, const char *path)
+{
+	ino_t ino = inode_of(path);
+	struct netns *ns = ino ? netns_find(l, ino) : NULL;
+	int fd;
+
+	if (ns || !ino)
+		return ns;
+	/* a file in /run/netns may be a left-over without a namespace on it */
+	fd = open_netns(path);
+	if (fd < 0)
+		return NULL;
+	close(fd);
+	l->ns = grow(l->ns, l->nr, sizeof(*l->ns));
+	ns = &l->ns[l->nr++];
+	memset(ns, 0, sizeof(*ns));
+	ns->ino = ino;
+	snprintf(ns->path, sizeof(ns->path), "%s", path);
+	return ns;
+}
+
+static void add_named(struct netns_list *l)
+{
+	DIR *dir = opendir(NAMED_DIR);
+	struct dirent *e;
+	char path[280];
+
+	while (dir && (e = readdir(dir))) {
+		struct netns *ns;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), NAMED_DIR "/%s", e->d_name);
+		ns = add(l, path);
+		if (ns)
+			snprintf(ns->name, sizeof(ns->name), "%s", e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void add_of_processes(struct netns_list *l)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	char path[280];
+
+	while (dir && (e = readdir(dir))) {
+		struct netns *ns;
+
+		if (!isdigit((unsigned char)e->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/ns/net", e->d_name);
+		ns = add(l, path);
+		if (ns && !ns->pid)
+			ns->pid = atoi(e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void netns_read(struct netns_list *l)
+{
+	struct netns *self;
+	unsigned int i;
+
+	memset(l, 0, sizeof(*l));
+	self = add(l, SELF);
+	if (self)
+		self->self = true;
+	add_named(l);
+	add_of_processes(l);
+	for (i = 0; i < l->nr; i++)
+		if (netns_get_sched(&l->ns[i], l->ns[i].sched))
+			l->ns[i].sched[0] = '\0';
+}
+
+void netns_free(struct netns_list *l)
+{
+	free(l->ns);
+	memset(l, 0, sizeof(*l));
+}
+
+const char *netns_label(const struct netns *ns, char *buf, size_t size)
+{
+	if (*ns->name)
+		snprintf(buf, size, "%s", ns->name);
+	else if (ns->self)
+		snprintf(buf, size, "(this one)");
+	else if (ns->pid)
+		snprintf(buf, size, "(pid %d)", ns->pid);
+	else
+		snprintf(buf, size, "(inode %lu)", (unsigned long)ns->ino);
+	return buf;
+}
+
+/* A name wins over a number, so that a namespace called 12 can be meant. */
+static void path_of(struct netns *ns, const char *text)
+{
+	struct stat st;
+
+	if (strchr(text, '/')) {
+		snprintf(ns->path, sizeof(ns->path), "%s", text);
+		return;
+	}
+	snprintf(ns->path, sizeof(ns->path), NAMED_DIR "/%s", text);
+	if (*text && strspn(text, "0123456789") == strlen(text) && stat(ns->path, &st)) {
+		ns->pid = atoi(text);
+		snprintf(ns->path, sizeof(ns->path), "/proc/%s/ns/net", text);
+	} else {
+		snprintf(ns->name, sizeof(ns->name), "%s", text);
+	}
+}
+
+enum exit_code netns_resolve(struct netns *ns, const char *operation, const char *text)
+{
+	const char *hint = "give a name of `ip netns list`, a path or a process id";
+	int fd;
+
+	memset(ns, 0, sizeof(*ns));
+	if (!text) {
+		snprintf(ns->path, sizeof(ns->path), SELF);
+	} else {
+		if (!*text || strlen(text) > 255)
+			return fail(EX_USAGE, operation, "--netns", hint, "not a namespace: %s",
+				    text);
+		path_of(ns, text);
+	}
+	fd = open_netns(ns->path);
+	if (fd == -EINVAL)
+		return fail(EX_FAILED, operation, ns->path, hint, "not a network namespace");
+	if (fd == -ENOENT || fd == -ESRCH)
+		return fail(EX_FAILED, operation, text ? text : SELF, hint,
+			    "no such network namespace");
+	if (fd < 0)
+		return fail(code_of(-fd), operation, ns->path, hint, "%s", strerror(-fd));
+	close(fd);
+	ns->ino = inode_of(ns->path);
+	ns->self = ns->ino == inode_of(SELF);
+	return EX_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Network namespaces: which there are and which scheduler each selects. */
+#ifndef MPS_NETNS_H
+#define MPS_NETNS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "report.h"
+#include "mps_types.h"
+
+struct netns {
+	ino_t ino;
+	char path[280]; /* by which it can be entered */
+	char name[256]; /* of /run/netns, or "" */
+	pid_t pid;	/* some process in it, 0: none known */
+	bool self;
+	char sched[MPS_NAME_LEN]; /* "" where it could not be read */
+};
+
+struct netns_list {
+	struct netns *ns;
+	unsigned int nr;
+};
+
+/* All of them, with their schedulers; needs CAP_SYS_ADMIN to be complete. */
+void netns_read(struct netns_list *l);
+void netns_free(struct netns_list *l);
+struct netns *netns_find(struct netns_list *l, ino_t ino);
+
+/* Name if it has one, else "pid PID", else its inode. */
+const char *netns_label(const struct netns *ns, char *buf, size_t size);
+
+/* NAME|PATH|PID, NULL: the one we are in. */
+enum exit_code netns_resolve(struct netns *ns, const char *operation, const char *text);
+
+/* net.mptcp.scheduler of that namespace; 0 or a negative errno. */
+int netns_get_sched(const struct netns *ns, char *name);
+int netns_set_sched(const struct netns *ns, const char *name);
+
+#endif /* MPS_NETNS_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A scheduler's BPF object before it is loaded: ours or a user's file. */
+#ifndef MPS_OBJECT_H
+#define MPS_OBJECT_H
+
+#include "builtin.h"
+#include "tunable.h"
+
+#define MAX_TUNABLES 16
+
+struct bpf_object;
+struct bpf_map;
+
+struct object {
+	const char *what; /* as the user called it, for errors */
+	struct bpf_object *bpf;
+	struct bpf_map *ops;	 /* its struct mptcp_sched_ops */
+	char name[MPS_NAME_LEN]; /* under which it will be registered */
+	const char *about;	 /* "" where it says nothing */
+	struct bpf_map *rodata;
+	struct tunable tunable[MAX_TUNABLES];
+	unsigned int nr_tunables;
+};
+
+/* On success the caller closes it. A file is checked for the kernel's form. */
+enum exit_code object_open_builtin(struct object *o, const char *operation, const struct builtin *b,
+				   enum form form);
+enum exit_code object_open_file(struct object *o, const char *operation, const char *path,
+				enum form form);
+void object_close(struct object *o);
+
+/* "NAME=VALUE" */
+enum exit_code object_set(struct object *o, const char *operation, const char *setting);
+
+#endif /* MPS_OBJECT_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Output. A command builds one tree of objects and lists; --json prints the
+ * tree, the text for people is rendered from the same tree through tables of
+ * columns. So the two cannot drift apart.
+ */
+#ifndef MPS_OUT_H
+#define MPS_OUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <json-c/json.h>
+
+typedef struct json_object out_t;
+
+void out_setup(bool json);
+bool out_is_json(void);
+
+/* The object of this run; out_finish() prints it under --json and forgets it. */
+out_t *out_root(void);
+void out_finish(void);
+
+void out_str(out_t *obj, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void out_num(out_t *obj, const char *key, uint64_t value);
+void out_flag(out_t *obj, const char *key, bool value);
+void out_null(out_t *obj, const char *key);
+out_t *out_obj(out_t *obj, const char *key);  /* new object under key */
+out_t *out_list(out_t *obj, const char *key); /* new or existing list under key */
+out_t *out_item(out_t *list);		      /* new object at the list's end */
+void out_word(out_t *list, const char *text); /* new string at the list's end */
+
+/* key: of the row, or "object.key" below it; head NULL ends the columns. */
+struct out_col {
+	const char *key, *head;
+	bool right; /* numbers */
+};
+
+/* Text only: the list as an aligned table, each line behind indent. */
+void out_table(out_t *list, const struct out_col *cols, const char *indent);
+
+/* Text only: one line. */
+void out_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A remark of the run: "note: ..." in text, an element of "notes" in JSON. */
+void out_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* MPS_OUT_H */

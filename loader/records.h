@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the BPF programs of loader/bpf/ hand to the command through their
+ * iterators: a sequence of records of one fixed size each. Socket identities
+ * join records to each other and are never printed.
+ */
+#ifndef MPS_RECORDS_H
+#define MPS_RECORDS_H
+
+#include "mps_stats.h"
+
+/* One end of a socket: network byte order, an IPv4 address in the first 4 bytes. */
+struct mps_addr {
+	__u8 ip[16];
+	__u16 port; /* host byte order */
+	__u16 family;
+	__u32 reserved;
+};
+
+/* An MPTCP socket that some process has open; one record per file descriptor. */
+struct mps_sock_rec {
+	__u64 sk;
+	__u32 netns;
+	__u32 token; /* 0: no connection yet */
+	__u32 pid;
+	__u32 state;	/* TCP_* of net/tcp_states.h */
+	__u32 fallback; /* the connection fell back to TCP, without a scheduler */
+	__u32 reserved;
+	char sched[MPS_NAME_LEN];
+	char comm[16];
+	struct mps_addr local, remote;
+};
+
+/* A connection with state of one of our schedulers. */
+struct mps_conn_rec {
+	__u64 sk;
+	__u32 netns;
+	__u32 token;
+	__u32 state;
+	__u32 fallback;
+	__u64 inflight; /* bytes given out and not acknowledged at data level, now */
+	__u64 pending;	/* bytes of the application not given to any subflow, now */
+	__u64 counter[MPS_NR_CONN_COUNTERS];
+	char sched[MPS_NAME_LEN];
+	struct mps_addr local, remote;
+};
+
+/* One of its subflows. */
+struct mps_subflow_rec {
+	__u64 conn;				/* sk of the connection */
+	__u64 counter[MPS_NR_SUBFLOW_COUNTERS]; /* settled */
+	__u64 bytes_acked, bytes_sent;		/* of TCP, retransmissions included in the latter */
+	__u32 state;
+	__u32 srtt_us;	      /* 0: no sample yet */
+	__u32 cwnd, inflight; /* segments */
+	__u32 mss;
+	__u32 queued; /* memory of its write queue in bytes, overhead included */
+	__u32 unsent; /* bytes given to TCP that it has not sent yet */
+	__u32 backup, stale;
+	__u32 id; /* of the subflow within the connection */
+	struct mps_addr local, remote;
+};
+
+#endif /* MPS_RECORDS_H */

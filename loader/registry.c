@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/vfs.h>
+#include <linux/bpf.h>
+#include <linux/magic.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include "kern.h"
+#include "mps_stats.h"
+#include "registry.h"
+#include "util.h"
+
+/* bpf_struct_ops_common_value.state, enum bpf_struct_ops_state of the kernel */
+#define STATE_INUSE 1
+
+void pin_path(const char *name, char *buf, size_t size)
+{
+	snprintf(buf, size, PIN_DIR "/%s", name);
+}
+
+__u32 pin_link_id(const char *path)
+{
+	struct bpf_link_info info = { 0 };
+	__u32 len = sizeof(info);
+	int fd = bpf_obj_get(path);
+
+	if (fd < 0)
+		return 0;
+	if (bpf_link_get_info_by_fd(fd, &info, &len) || info.type != BPF_LINK_TYPE_STRUCT_OPS)
+		info.id = 0;
+	close(fd);
+	return info.id;
+}
+
+bool is_bpffs(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
+}
+
+/* BTF that holds the map's value struct: vmlinux's, or the module's on top of it. */
+static struct btf *value_btf(const struct bpf_map_info *info)
+{
+	static struct btf *module;
+	static __u32 module_id;
+	struct btf *base = kern_btf();
+
+	if (!base || info->btf_vmlinux_value_type_id < btf__type_cnt(base))
+		return base;
+	if (module_id != info->btf_vmlinux_id) {
+		btf__free(module);
+		module = btf__load_from_kernel_by_id_split(info->btf_vmlinux_id, base);
+		module_id = info->btf_vmlinux_id;
+	}
+	return module;
+}
+
+/* The type of the member "data" where the value is one of a scheduler, else 0. */
+static __u32 sched_type(const struct btf *btf, const struct bpf_map_info *info, size_t *offset)
+{
+	const struct btf_type *t = btf__type_by_id(btf, info->btf_vmlinux_value_type_id);
+	const struct btf_member *data;
+
+	if (!t || strcmp(btf__name_by_offset(btf, t->name_off), SCHED_OPS_VALUE))
+		return 0;
+	data = btf_member(btf, info->btf_vmlinux_value_type_id, "data");
+	if (!data)
+		return 0;
+	*offset = data->offset / 8;
+	return data->type;
+}
+
+static bool is_hook(const struct btf *btf, __u32 type)
+{
+	const struct btf_type *t = btf__type_by_id(btf, type);
+
+	return btf_is_ptr(t) && btf_is_func_proto(btf__type_by_id(btf, t->type));
+}
+
+/* user space sees the id of a program in place of its address */
+static void read_ops(struct sched *s, const struct btf *btf, __u32 type, const char *data,
+		     size_t size)
+{
+	const struct btf_type *t = btf__type_by_id(btf, type);
+	const struct btf_member *m = btf_members(t);
+	unsigned int i;
+	__u64 id;
+
+	for (i = 0; i < btf_vlen(t); i++, m++) {
+		size_t at = m->offset / 8;
+
+		if (!strcmp(btf__name_by_offset(btf, m->name_off), "name") &&
+		    at + MPS_NAME_LEN <= size)
+			snprintf(s->name, sizeof(s->name), "%.*s", MPS_NAME_LEN - 1, data + at);
+		if (!is_hook(btf, m->type) || at + sizeof(id) > size || s->nr_progs == MAX_HOOKS)
+			continue;
+		memcpy(&id, data + at, sizeof(id));
+		if (id)
+			s->prog_id[s->nr_progs++] = (__u32)id;
+	}
+}
+
+static void read_prog_maps(struct sched *s, __u32 prog_id)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info), ids[64], i;
+	int fd = bpf_prog_get_fd_by_id(prog_id);
+
+	if (fd < 0)
+		return;
+	info.nr_map_ids = 64;
+	info.map_ids = (__u64)(unsigned long)ids;
+	if (bpf_prog_get_info_by_fd(fd, &info, &len))
+		info.nr_map_ids = 0;
+	close(fd);
+	for (i = 0; i < info.nr_map_ids && i < 64; i++) {
+		struct bpf_map_info map = { 0 };
+		__u32 map_len = sizeof(map);
+
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			continue;
+		if (!bpf_map_get_info_by_fd(fd, &map, &map_len) &&
+		    map.type == BPF_MAP_TYPE_SK_STORAGE) {
+			if (!strcmp(map.name, MPS_CONN_MAP))
+				s->conn_map = map.id;
+			else if (!strcmp(map.name, MPS_SUBFLOW_MAP))
+				s->subflow_map = map.id;
+		}
+		close(fd);
+	}
+}
+
+static struct sched *add(struct registry *r)
+{
+	r->sched = grow(r->sched, r->nr, sizeof(*r->sched));
+	memset(&r->sched[r->nr], 0, sizeof(*r->sched));
+	return &r->sched[r->nr++];
+}
+
+static void read_map(struct registry *r, int fd)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info), type, state = 0, key = 0;
+	size_t offset = 0;
+	struct btf *btf;
+	struct sched *s;
+	char *value;
+	unsigned int i;
+
+	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.type != BPF_MAP_TYPE_STRUCT_OPS)
+		return;
+	btf = value_btf(&info);
+	type = btf ? sched_type(btf, &info, &offset) : 0;
+	if (!type || offset >= info.value_size)
+		return;
+	value = calloc(1, info.value_size);
+	if (!value || bpf_map_lookup_elem(fd, &key, value))
+		goto out;
+	/* struct bpf_struct_ops_common_value { refcount_t refcnt; u32 state; } */
+	memcpy(&state, value + sizeof(__u32), sizeof(state));
+	s = add(r);
+	s->map_id = info.id;
+	s->registered = state == STATE_INUSE;
+	read_ops(s, btf, type, value + offset, info.value_size - offset);
+	for (i = 0; i < s->nr_progs; i++)
+		read_prog_maps(s, s->prog_id[i]);
+out:
+	free(value);
+}
+
+static void read_maps(struct registry *r)
+{
+	__u32 id = 0;
+
+	while (!bpf_map_get_next_id(id, &id)) {
+		int fd = bpf_map_get_fd_by_id(id);
+
+		if (fd < 0) {
+			r->complete &= errno == ENOENT;
+			continue;
+		}
+		read_map(r, fd);
+		close(fd);
+	}
+	r->complete &= errno == ENOENT;
+}
+
+/* A link to the map means that it is registered. */
+static void read_links(struct registry *r)
+{
+	__u32 id = 0;
+	unsigned int i;
+
+	while (!bpf_link_get_next_id(id, &id)) {
+		struct bpf_link_info info = { 0 };
+		__u32 len = sizeof(info);
+		int fd = bpf_link_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (!bpf_link_get_info_by_fd(fd, &info, &len) &&
+		    info.type == BPF_LINK_TYPE_STRUCT_OPS) {
+			for (i = 0; i < r->nr; i++) {
+				if (r->sched[i].map_id != info.struct_ops.map_id)
+					continue;
+				r->sched[i].link_id = info.id;
+				r->sched[i].registered = true;
+			}
+		}
+		close(fd);
+	}
+}
+
+/* Names behind which no BPF map was found: the kernel's own, or a module's. */
+static void read_available(struct registry *r)
+{
+	char names[MAX_AVAILABLE][MPS_NAME_LEN];
+	unsigned int i, n = kern_available(names);
+
+	for (i = 0; i < n; i++) {
+		struct sched *s = registry_find(r, names[i]);
+
+		if (!s) {
+			s = add(r);
+			memcpy(s->name, names[i], sizeof(s->name));
+			s->registered = true;
+		}
+		s->available = true;
+	}
+}
+
+static void read_pins(struct registry *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr; i++) {
+		char path[128];
+
+		pin_path(r->sched[i].name, path, sizeof(path));
+		r->sched[i].pinned =
+			r->sched[i].link_id && pin_link_id(path) == r->sched[i].link_id;
+	}
+}
+
+void registry_read(struct registry *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->complete = true;
+	read_maps(r);
+	read_links(r);
+	read_available(r);
+	read_pins(r);
+}
+
+void registry_free(struct registry *r)
+{
+	free(r->sched);
+	memset(r, 0, sizeof(*r));
+}
+
+struct sched *registry_find(struct registry *r, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr; i++)
+		if (r->sched[i].registered && !strcmp(r->sched[i].name, name))
+			return &r->sched[i];
+	return NULL;
+}

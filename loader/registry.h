@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The schedulers that the kernel has, whoever registered them. Nothing is
+ * remembered on disk: the kernel's own ids lead from a struct_ops map to its
+ * link, its programs and their maps.
+ */
+#ifndef MPS_REGISTRY_H
+#define MPS_REGISTRY_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+#include "report.h"
+#include "mps_types.h"
+
+#define BPFFS "/sys/fs/bpf"
+#define PIN_DIR BPFFS "/mptcp-sched"
+#define MAX_HOOKS 8
+
+struct sched {
+	char name[MPS_NAME_LEN];
+	bool available;	 /* in net.mptcp.available_schedulers */
+	bool registered; /* this map is what stands behind the name */
+	bool pinned;	 /* by us, in PIN_DIR */
+	__u32 map_id;	 /* 0: not a BPF scheduler */
+	__u32 link_id;	 /* 0: registered without a link, or not at all */
+	__u32 prog_id[MAX_HOOKS];
+	unsigned int nr_progs;
+	__u32 conn_map, subflow_map; /* ids of its statistics maps, 0: it has none */
+};
+
+struct registry {
+	struct sched *sched;
+	unsigned int nr;
+	bool complete; /* false: no privilege to look at BPF objects */
+};
+
+void registry_read(struct registry *r);
+void registry_free(struct registry *r);
+
+/* The one that is registered under this name, or NULL. */
+struct sched *registry_find(struct registry *r, const char *name);
+
+/* PIN_DIR/NAME */
+void pin_path(const char *name, char *buf, size_t size);
+/* Id of the struct_ops link pinned there, 0 if there is none. */
+__u32 pin_link_id(const char *path);
+bool is_bpffs(const char *path);
+
+#endif /* MPS_REGISTRY_H */

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include "inventory.skel.h"
+#include "iter.h"
+#include "sockets.h"
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct mps_sock_rec *x = a, *y = b;
+
+	if (x->sk != y->sk)
+		return x->sk < y->sk ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Threads and forked workers share sockets; the oldest process stands for them. */
+static void keep_one_each(struct sockets *s)
+{
+	unsigned int i, kept = 0;
+
+	if (!s->nr)
+		return;
+	qsort(s->rec, s->nr, sizeof(*s->rec), by_identity);
+	for (i = 1; i < s->nr; i++)
+		if (s->rec[i].sk != s->rec[kept].sk)
+			s->rec[++kept] = s->rec[i];
+	s->nr = kept + 1;
+}
+
+enum exit_code sockets_read(struct sockets *s, const char *operation)
+{
+	struct inventory *skel;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	report_libbpf();
+	skel = inventory__open_and_load();
+	if (!skel)
+		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
+			    "the kernel refused the program that lists them (%s)%s",
+			    strerror(errno), libbpf_reason());
+	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
+	err = errno;
+	inventory__destroy(skel);
+	if (!s->rec)
+		return fail(code_of(err), operation, "MPTCP sockets", "run again with -v",
+			    "reading the list failed: %s", strerror(err));
+	keep_one_each(s);
+	return EX_OK;
+}
+
+void sockets_free(struct sockets *s)
+{
+	free(s->rec);
+	memset(s, 0, sizeof(*s));
+}
+
+bool sock_is_listener(const struct mps_sock_rec *rec)
+{
+	return rec->state == TCP_LISTEN;
+}
+
+bool sock_is_connection(const struct mps_sock_rec *rec)
+{
+	return rec->state != TCP_LISTEN && rec->state != TCP_CLOSE;
+}
+
+unsigned int sockets_count(const struct sockets *s, bool (*kind)(const struct mps_sock_rec *),
+			   const char *sched, unsigned long netns)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < s->nr; i++)
+		n += kind(&s->rec[i]) && (!sched || !strcmp(s->rec[i].sched, sched)) &&
+		     (!netns || s->rec[i].netns == netns);
+	return n;
+}
+
+const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
+{
+	static const __u8 v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (a->family == AF_INET6 && memcmp(a->ip, v4_mapped, sizeof(v4_mapped))) {
+		inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
+		snprintf(buf, size, "[%s]:%u", ip, a->port);
+	} else {
+		inet_ntop(AF_INET, a->family == AF_INET6 ? a->ip + 12 : a->ip, ip, sizeof(ip));
+		snprintf(buf, size, "%s:%u", ip, a->port);
+	}
+	return buf;
+}
+
+const char *state_name(unsigned int tcp_state)
+{
+	static const char *const names[] = {
+		[TCP_ESTABLISHED] = "established",
+		[TCP_SYN_SENT] = "syn-sent",
+		[TCP_SYN_RECV] = "syn-recv",
+		[TCP_FIN_WAIT1] = "fin-wait-1",
+		[TCP_FIN_WAIT2] = "fin-wait-2",
+		[TCP_TIME_WAIT] = "time-wait",
+		[TCP_CLOSE] = "closed",
+		[TCP_CLOSE_WAIT] = "close-wait",
+		[TCP_LAST_ACK] = "last-ack",
+		[TCP_LISTEN] = "listening",
+		[TCP_CLOSING] = "closing",
+	};
+	const unsigned int nr = sizeof(names) / sizeof(names[0]);
+
+	return tcp_state < nr && names[tcp_state] ? names[tcp_state] : "other";
+}
+
+const struct out_col listener_cols[] = {
+	{ "pid", "PID", true },	       { "command", "COMMAND", false },
+	{ "local", "ADDRESS", false }, { "scheduler", "KEEPS", false },
+	{ NULL, NULL, false },
+};
+
+void out_listener(out_t *item, const struct mps_sock_rec *rec, const char *netns)
+{
+	char addr[64];
+
+	out_num(item, "pid", rec->pid);
+	out_str(item, "command", "%.16s", rec->comm);
+	out_str(item, "netns", "%s", netns);
+	out_str(item, "local", "%s", addr_text(&rec->local, addr, sizeof(addr)));
+	out_str(item, "scheduler", "%.*s", MPS_NAME_LEN, rec->sched);
+}

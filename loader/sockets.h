@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* MPTCP sockets of all processes, each once, and how they are printed. */
+#ifndef MPS_SOCKETS_H
+#define MPS_SOCKETS_H
+
+#include "out.h"
+#include "report.h"
+#include "records.h"
+
+struct sockets {
+	struct mps_sock_rec *rec; /* sorted by identity, one per socket */
+	unsigned int nr;
+};
+
+enum exit_code sockets_read(struct sockets *s, const char *operation);
+void sockets_free(struct sockets *s);
+
+bool sock_is_listener(const struct mps_sock_rec *rec);
+/* Carries a connection, or is about to. */
+bool sock_is_connection(const struct mps_sock_rec *rec);
+
+/* How many there are; sched NULL and netns 0 stand for any. */
+unsigned int sockets_count(const struct sockets *s, bool (*kind)(const struct mps_sock_rec *),
+			   const char *sched, unsigned long netns);
+
+/* "10.0.0.1:80", "[fe80::1]:80"; an IPv4 address in IPv6 form as IPv4. */
+const char *addr_text(const struct mps_addr *a, char *buf, size_t size);
+const char *state_name(unsigned int tcp_state);
+
+/* {"pid", "command", "netns", "local", "scheduler"} */
+void out_listener(out_t *item, const struct mps_sock_rec *rec, const char *netns);
+extern const struct out_col listener_cols[];
+
+#endif /* MPS_SOCKETS_H */

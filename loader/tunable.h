@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Numbers that are set before a scheduler is loaded. The object describes them
+ * itself (MPS_TUNABLE() of bpf/frame.h, a BTF declaration tag): integers,
+ * `scale` to one, so 0.25 with scale 1000 is stored as 250.
+ */
+#ifndef MPS_TUNABLE_H
+#define MPS_TUNABLE_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+struct tunable {
+	const char *name, *text; /* owned by the object's BTF */
+	__u32 min, max, scale, def;
+	size_t offset; /* in .rodata */
+};
+
+/* "MIN:MAX:SCALE:TEXT", as in the tag. 0 or -EINVAL. */
+int tunable_parse_tag(struct tunable *t, const char *tag);
+
+/*
+ * Decimal to integer, exactly: what finer than 1/scale is wanted is an error,
+ * never rounded. NULL, or why not.
+ */
+const char *tunable_parse_value(const struct tunable *t, const char *text, __u32 *value);
+
+/* value / scale in decimal, without trailing zeros. */
+void tunable_format(const struct tunable *t, __u32 value, char *buf, size_t size);
+
+#endif /* MPS_TUNABLE_H */

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/btf.h>
+#include "util.h"
+
+int read_line(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+char *read_all(int fd, size_t *len)
+{
+	size_t size = 16384, at = 0;
+	char *buf = malloc(size);
+
+	while (buf) {
+		ssize_t n = read(fd, buf + at, size - at - 1);
+		char *bigger;
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0) {
+			free(buf);
+			return NULL;
+		}
+		at += (size_t)n;
+		if (!n)
+			break;
+		if (size - at > 4096)
+			continue;
+		size *= 2;
+		bigger = realloc(buf, size);
+		if (!bigger)
+			free(buf);
+		buf = bigger;
+	}
+	if (buf) {
+		buf[at] = '\0';
+		*len = at;
+	}
+	return buf;
+}
+
+void *grow(void *array, unsigned int used, size_t size)
+{
+	/* a power of two: full */
+	if (used && (used & (used - 1)))
+		return array;
+	array = realloc(array, (used ? 2UL * used : 1) * size);
+	if (!array) {
+		fprintf(stderr, "out of memory\n");
+		abort();
+	}
+	return array;
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000L };
+
+	nanosleep(&ts, NULL);
+}
+
+const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+	const struct btf_member *m = btf_members(t);
+	unsigned int i;
+
+	for (i = 0; i < btf_vlen(t); i++, m++)
+		if (!strcmp(btf__name_by_offset(btf, m->name_off), name))
+			return m;
+	return NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef MPS_UTIL_H
+#define MPS_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct btf;
+struct btf_member;
+
+/* First line of a file without its newline; 0 or a negative errno. */
+int read_line(const char *path, char *buf, size_t size);
+
+/* All that the file gives, NUL added; NULL with errno. The caller frees it. */
+char *read_all(int fd, size_t *len);
+
+/* Makes room for one more element of an array that grows in powers of two. */
+void *grow(void *array, unsigned int used, size_t size);
+
+void sleep_ms(unsigned int ms);
+
+/* The named member of struct `id`, or NULL. */
+const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name);
+
+#endif /* MPS_UTIL_H */
