@@ -4,6 +4,7 @@
 import os
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +16,13 @@ OUT = TOP / "build" / "host"
 CC = os.environ.get("CC", "cc")
 WARN = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 SANITIZE = [
-    "-g",
+    "-g1",
     "-fsanitize=undefined,address",
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
 ]
 
+PARTS = ["sut", "oracle", "fuzz"]
 PROFILES = ["wide", "real", "small", "edge", "equal"]
 MINRTT, ECF, CLOSED = range(3)
 ACTIVE, BACKUP, LOSS, SNDBUF = 1, 2, 4, 8
@@ -44,10 +46,14 @@ def link(objects, out, flags):
 
 def build(name, flags):
     """The driver with the headers as they are, in build/host/NAME."""
-    objects = [
-        compile_object(HERE / f"{part}.c", OUT / name / f"{part}.o", flags)
-        for part in ("sut", "oracle", "fuzz")
-    ]
+    with ThreadPoolExecutor() as pool:
+        objects = pool.map(
+            lambda part: compile_object(
+                HERE / f"{part}.c", OUT / name / f"{part}.o", flags
+            ),
+            PARTS,
+        )
+        objects = list(objects)
     return link(objects, OUT / name / "fuzz", flags)
 
 
