@@ -80,7 +80,12 @@ host_needs() {
 		command -v "${p%%:*}" >/dev/null || missing+=("${p##*:}")
 	done
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
-	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ ${#missing[@]} -eq 0 ]; then
+		# Without its lists apt cannot say which mirror is Debian's; root.sh asks it.
+		! command -v apt-get >/dev/null || apt-get update -q >"$log/host.log" 2>&1 </dev/null ||
+			say "apt-get update failed on the host, going on (build/log/host.log)"
+		return 0
+	fi
 	local line="apt-get install --no-install-recommends ${missing[*]}"
 	command -v apt-get >/dev/null ||
 		die "missing on this host: ${missing[*]} (on Debian or Ubuntu: $line)"

@@ -80,6 +80,20 @@ SKIP_MODULES = re.compile(
 )
 
 
+FSTAB = """\
+proc /proc proc defaults 0 0
+sysfs /sys sysfs defaults 0 0
+devpts /dev/pts devpts defaults 0 0
+tmpfs /dev/shm tmpfs mode=1777 0 0
+tmpfs /tmp tmpfs mode=1777 0 0
+cgroup2 /sys/fs/cgroup cgroup2 defaults 0 0
+bpf /sys/fs/bpf bpf defaults 0 0
+debugfs /sys/kernel/debug debugfs defaults 0 0
+tracefs /sys/kernel/tracing tracefs defaults 0 0
+securityfs /sys/kernel/security securityfs defaults 0 0
+"""
+
+
 class Cpio:
     """Writes an initramfs archive ("newc")."""
 
@@ -153,8 +167,12 @@ def write_initramfs(out, args, environment):
         # What was built of the project, but not roots, logs or results of earlier runs.
         if BUILD.is_dir():
             cpio.entry(str(BUILD), 0o040755)
-            ours = {str(BUILD / n) for n in ("root", "root.half-made", "log", "out", "vm")}
-            cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")))
+            ours = {
+                str(BUILD / n) for n in ("root", "root.half-made", "log", "out", "vm")
+            }
+            cpio.tree(
+                str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen"))
+            )
         cpio.entry("/src/build/out", 0o040755)
     else:
         cpio.entry("dev", 0o040755)
@@ -170,6 +188,7 @@ def write_initramfs(out, args, environment):
     cpio.entry("vm/guest-init", 0o100755, init)
     cpio.entry("init", 0o120777, b"/vm/guest-init")
     cpio.entry("vm/cmd", 0o100644, (shlex.join(args.command) + "\n").encode())
+    cpio.entry("vm/fstab", 0o100644, FSTAB.encode())
     lines = [f"export {k}={shlex.quote(v)}\n" for k, v in environment.items()]
     cpio.entry("vm/env", 0o100644, "".join(lines).encode())
     if not args.virtual_time:
@@ -182,7 +201,7 @@ def write_initramfs(out, args, environment):
 def open_log(name):
     """Opens build/log/NAME.log for this guest alone: guests may run side by side."""
     for suffix in ("", *(f"-{n}" for n in range(2, 100))):
-        log = open(BUILD / f"log/{name}{suffix}.log", "ab")
+        log = open(BUILD / f"log/{name}{suffix}.log", "ab")  # noqa: SIM115
         try:
             fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -194,22 +213,26 @@ def open_log(name):
 
 
 def start_virtiofsd(sock, work):
-    daemon = shutil.which("virtiofsd", path="/usr/libexec:/usr/lib/qemu:" + os.environ["PATH"])
+    daemon = shutil.which(
+        "virtiofsd", path="/usr/libexec:/usr/lib/qemu:" + os.environ["PATH"]
+    )
     if not daemon:
         sys.exit("boot.py: no virtiofsd in the root")
-    log = open(f"{work}/virtiofsd.log", "wb")
+    log = Path(work, "virtiofsd.log")
     # No sandbox: this already runs in a root and a mount namespace of its own.
-    proc = subprocess.Popen(
-        [daemon, f"--socket-path={sock}", "--shared-dir=/", "--sandbox=none", "--cache=always",
-         "--inode-file-handles=never", "--no-announce-submounts", "--log-level=warn"],
-        stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # fmt: skip
+    with log.open("wb") as out:
+        proc = subprocess.Popen(
+            [daemon, f"--socket-path={sock}", "--shared-dir=/", "--sandbox=none",
+             "--cache=always", "--inode-file-handles=never", "--no-announce-submounts",
+             "--log-level=warn"],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=out)  # fmt: skip
     for _ in range(200):
         if os.path.exists(sock):
             return proc
         if proc.poll() is not None:
             break
         time.sleep(0.02)
-    sys.exit("boot.py: virtiofsd did not start:\n" + Path(log.name).read_text())
+    sys.exit("boot.py: virtiofsd did not start:\n" + log.read_text())
 
 
 def qemu_command(args, work, console):
@@ -230,7 +253,11 @@ def qemu_command(args, work, console):
         ports += ",ioeventfd=off"
         cmdline += ["norandmaps", "nokaslr", "VMROOT=memory"]
     else:
-        accel = ["-accel", "kvm", "-cpu", "host"] if args.kvm else ["-accel", "tcg", "-cpu", CPU]
+        accel = (
+            ["-accel", "kvm", "-cpu", "host"]
+            if args.kvm
+            else ["-accel", "tcg", "-cpu", CPU]
+        )
         cmd += ["-machine", "q35,memory-backend=mem", *accel, "-smp", str(os.cpu_count() or 1),
                 "-object", f"memory-backend-memfd,id=mem,size={args.memory}M,share=on",
                 "-chardev", f"socket,id=fs,path={work}/fs.sock",
@@ -277,17 +304,25 @@ def complain(text, console, why):
     lines = text.replace("\r", "").splitlines()
     for line in lines[-40:]:
         print(f"  console: {line}", file=sys.stderr)
-    print(f"vmtest: the whole console is in {console.relative_to(SRC)}", file=sys.stderr)
+    print(
+        f"vmtest: the whole console is in {console.relative_to(SRC)}", file=sys.stderr
+    )
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Boots one guest and runs one command in it.")
-    parser.add_argument("--kernel", required=True, help="release of the kernel (uname -r)")
+    parser = argparse.ArgumentParser(
+        description="Boots one guest and runs one command in it."
+    )
+    parser.add_argument(
+        "--kernel", required=True, help="release of the kernel (uname -r)"
+    )
     parser.add_argument("--image", help="kernel image, when not the root's own")
     parser.add_argument("--virtual-time", action="store_true")
     parser.add_argument("--kvm", action="store_true")
     parser.add_argument("--shell", action="store_true")
-    parser.add_argument("--must-print", action="store_true", help="no output is a failure")
+    parser.add_argument(
+        "--must-print", action="store_true", help="no output is a failure"
+    )
     parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
@@ -318,7 +353,9 @@ def main():
             write_initramfs(f, args, environment)
         for name in ("out", "verdict", "results"):
             Path(work, name).touch()
-        virtiofsd = None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock", work)
+        virtiofsd = (
+            None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock", work)
+        )
         begun = time.monotonic()
         stdin = None if args.shell else subprocess.DEVNULL
         with open(f"{work}/qemu.log", "wb") as log:
