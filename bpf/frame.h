@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "kfuncs.h"
+#include "mps_retrans.h"
 #include "mps_stats.h"
 
 char _license[] SEC("license") = "GPL";
@@ -50,21 +51,27 @@ struct {
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
 
-static __always_inline bool mps_subflow_is_backup(struct mptcp_subflow_context *subflow)
+/*
+ * No branches: the verifier would follow each of their combinations through
+ * every turn of the loop over the subflows.
+ */
+static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow,
+					    struct sock *ssk, struct tcp_sock *tp)
 {
-	return BPF_CORE_READ_BITFIELD(subflow, backup) ||
-	       BPF_CORE_READ_BITFIELD(subflow, request_bkup);
-}
+	const __u32 backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
+			     BPF_CORE_READ_BITFIELD(subflow, request_bkup);
+	/* __mptcp_subflow_active(), net/mptcp/protocol.h */
+	const __u32 joining = BPF_CORE_READ_BITFIELD(subflow, request_join) &
+			      !subflow->fully_established;
+	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
+			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
 
-/* Could send, stale or not: __mptcp_subflow_active(), net/mptcp/protocol.h */
-static __always_inline bool mps_subflow_can_send(struct mptcp_subflow_context *subflow,
-						 struct sock *ssk)
-{
-	const __u8 state = ssk->__sk_common.skc_state;
-
-	if (BPF_CORE_READ_BITFIELD(subflow, request_join) && !subflow->fully_established)
-		return false;
-	return state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT;
+	return mptcp_subflow_active(subflow) * MPS_PATH_ACTIVE | backup * MPS_PATH_BACKUP |
+	       (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss) *
+		       MPS_PATH_LOSS |
+	       bpf_sk_stream_memory_free(ssk) * MPS_PATH_SNDBUF |
+	       (!!sending & !joining) * MPS_PATH_SENDS |
+	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p,
@@ -73,16 +80,6 @@ static __always_inline void mps_snap_path(struct mps_path *p,
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
-	__u32 flags = 0;
-
-	if (mptcp_subflow_active(subflow))
-		flags |= MPS_PATH_ACTIVE;
-	if (mps_subflow_is_backup(subflow))
-		flags |= MPS_PATH_BACKUP;
-	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss)
-		flags |= MPS_PATH_LOSS;
-	if (bpf_sk_stream_memory_free(ssk))
-		flags |= MPS_PATH_SNDBUF;
 
 	p->srtt_us = tp->srtt_us >> 3;
 	p->mdev_us = tp->mdev_us >> 2;
@@ -90,7 +87,8 @@ static __always_inline void mps_snap_path(struct mps_path *p,
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->mss = tp->mss_cache ?: 1;
 	p->unsent = tp->write_seq - tp->snd_nxt;
-	p->flags = flags;
+	p->flags = mps_snap_flags(subflow, ssk, tp);
+	p->stale = subflow->stale_count;
 }
 
 /* The one pass. Everything that a decision may look at is read here. */
@@ -191,26 +189,45 @@ static __always_inline int mps_send_stateless(struct mptcp_sock *msk)
 	return ret;
 }
 
-static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict *v)
+static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict v)
 {
 	st->counter[MPS_C_DECISIONS]++;
-	if (v->path >= 0) {
+	if (v.path >= 0) {
 		st->counter[MPS_C_PICKS]++;
-		if (!v->bytes)
-			st->counter[MPS_C_WND_PROBES]++;
-		return;
+		st->counter[MPS_C_WND_PROBES] += !v.bytes;
+	} else if (v.reason < MPS_NR_WAIT_REASONS) {
+		st->counter[MPS_C_FIRST_WAIT + v.reason]++;
 	}
-#define MPS_COUNT_WAIT(id, name, text)             \
-	if (v->reason == MPS_WAIT_##id)            \
-		st->counter[MPS_C_WAIT_##id]++;
-	MPS_WAIT_REASONS(MPS_COUNT_WAIT)
-#undef MPS_COUNT_WAIT
 }
 
-typedef struct mps_verdict (*mps_pick_fn)(const struct mps_conn *c, void *priv);
+static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
+{
+	return bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL,
+				  BPF_SK_STORAGE_GET_F_CREATE);
+}
 
-/* get_send: under the msk's socket or data lock, in softirq too; no sleeping. */
-static __always_inline int mps_send(struct mptcp_sock *msk, mps_pick_fn pick)
+/*
+ * Decisions are global functions, so that the verifier looks at each of them
+ * once and not once per state of its caller. They return one 64-bit word: the
+ * path in the upper half, bytes or the reason to wait in the lower.
+ */
+static __always_inline __u64 mps_pack(struct mps_verdict v)
+{
+	return (__u64)(__u32)v.path << 32 | (v.path < 0 ? v.reason : v.bytes);
+}
+
+static __always_inline struct mps_verdict mps_unpack(__u64 word)
+{
+	struct mps_verdict v = { .path = (__s32)(word >> 32) };
+
+	v.reason = v.bytes = (__u32)word;
+	return v;
+}
+
+/* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
+static __always_inline int mps_send(struct mptcp_sock *msk,
+				    __u64 (*decide)(const struct mps_conn *c,
+						    struct mps_priv *priv))
 {
 	struct mps_conn_store *st;
 	struct mps_verdict v;
@@ -218,14 +235,12 @@ static __always_inline int mps_send(struct mptcp_sock *msk, mps_pick_fn pick)
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
 
-	st = bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL,
-				BPF_SK_STORAGE_GET_F_CREATE);
+	st = mps_store(msk);
 	if (!st)
 		return mps_send_stateless(msk);
-
 	mps_snap(msk, &st->snap);
-	v = st->snap.wnd_left ? pick(&st->snap, st->priv) : mps_window_closed(&st->snap);
-	mps_count_verdict(st, &v);
+	v = mps_unpack(decide(&st->snap, &st->priv));
+	mps_count_verdict(st, v);
 	if (v.path < 0)
 		return -EAGAIN;
 	if (v.bytes)
@@ -233,52 +248,42 @@ static __always_inline int mps_send(struct mptcp_sock *msk, mps_pick_fn pick)
 	return mps_mark(msk, (__u32)v.path, MPS_S_SENT);
 }
 
-/*
- * get_retrans, by the rules of the kernel's default (mptcp_subflow_get_retrans()):
- * a subflow that TCP still owes data to is skipped, an idle non-backup one is
- * preferred, an idle backup helps only where nothing makes progress.
- */
+__noinline int mps_retrans_decide(const struct mps_conn *c __arg_nonnull)
+{
+	return mps_default_retrans(c);
+}
+
+/* get_retrans, from the worker. Without memory for the state the timer asks again. */
 static __always_inline int mps_retrans(struct mptcp_sock *msk)
 {
-	struct mptcp_subflow_context *subflow;
-	struct mps_conn_store *st;
-	__s32 index = -1, backup = -1;
-	__u32 n = 0, min_stale = ~0U;
-	int ret;
+	struct mps_conn_store *st = mps_store(msk);
+	int path, ret = -EAGAIN;
 
-	mps_for_each_subflow(subflow, msk)
-	{
-		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
-		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
-		__u32 i = n++;
-
-		if (!tp || !mps_subflow_can_send(subflow, ssk))
-			continue;
-		if (tp->write_seq != tp->snd_una) {
-			if (subflow->stale_count < min_stale)
-				min_stale = subflow->stale_count;
-		} else if (mps_subflow_is_backup(subflow)) {
-			if (backup < 0)
-				backup = (__s32)i;
-		} else if (index < 0) {
-			index = (__s32)i;
-		}
-	}
-	if (index < 0 && min_stale > 1)
-		index = backup;
-
-	ret = index < 0 ? -EAGAIN : mps_mark(msk, (__u32)index, MPS_S_RETRANS);
-	st = bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL, 0);
-	if (st)
-		st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
+	if (!st)
+		return -EAGAIN;
+	mps_snap(msk, &st->snap);
+	path = mps_retrans_decide(&st->snap);
+	if (path >= 0)
+		ret = mps_mark(msk, (__u32)path, MPS_S_RETRANS);
+	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
 	return ret;
 }
 
-#define MPS_SCHEDULER(id, text, pick)                                      \
-	static __always_inline int id##_send(struct mptcp_sock *msk)       \
-	{                                                                  \
-		return mps_send(msk, pick);                                \
-	}                                                                  \
+/*
+ * MPS_SCHEDULER(name, "what it is for", pick): pick(c, priv) is the decision,
+ * a pure function of include/; it is not asked while the peer's window is shut.
+ */
+#define MPS_SCHEDULER(id, text, pick)                                                        \
+	__noinline __u64 id##_decide(const struct mps_conn *c __arg_nonnull,                 \
+				     struct mps_priv *priv __arg_nonnull)                    \
+	{                                                                                    \
+		barrier_var(priv); /* a scheduler without state must not drop it */          \
+		return mps_pack(c->wnd_left ? pick(c, (void *)priv) : mps_window_closed(c)); \
+	}                                                                                    \
+	static __always_inline int id##_send(struct mptcp_sock *msk)                         \
+	{                                                                                    \
+		return mps_send(msk, id##_decide);                                           \
+	}                                                                                    \
 	MPS_OPS(id, #id, text, id##_send, mps_retrans)
 
 #endif /* MPS_BPF_FRAME_H */

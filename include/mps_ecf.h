@@ -119,7 +119,8 @@ static __always_inline struct mps_verdict mps_ecf_pick(const struct mps_conn *c,
 
 	fast = &c->path[f & (MPS_MAX_PATHS - 1)];
 	slow = &c->path[s & (MPS_MAX_PATHS - 1)];
-	if (!slow->srtt_us || !mps_has_inflight(fast))
+	/* as fast as x_f, so an x_f that is available; or nothing to compare */
+	if (slow->srtt_us <= fast->srtt_us || !mps_has_inflight(fast))
 		return v;
 	if (mps_ecf_waits(c->pending, fast, slow, st, beta))
 		return mps_wait_for(MPS_WAIT_FASTER);

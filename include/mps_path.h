@@ -24,6 +24,8 @@ enum mps_path_flag {
 	MPS_PATH_BACKUP = 1 << 1, /* either end asked to use it as backup only */
 	MPS_PATH_LOSS = 1 << 2,	  /* in recovery after a retransmission timeout */
 	MPS_PATH_SNDBUF = 1 << 3, /* its send buffer takes more */
+	MPS_PATH_SENDS = 1 << 4,  /* established, not closing; it may be stale */
+	MPS_PATH_IDLE = 1 << 5,	  /* TCP has nothing queued and nothing unacknowledged */
 };
 
 /* One subflow at the moment of the decision. */
@@ -35,7 +37,7 @@ struct mps_path {
 	__u32 mss;	/* bytes per segment, at least 1 */
 	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
 	__u32 flags;	/* enum mps_path_flag */
-	__u32 reserved;
+	__u32 stale;	/* retransmission rounds without progress (stale_count) */
 };
 
 /* The connection at the moment of the decision. */
@@ -151,12 +153,18 @@ static __always_inline bool mps_is_usable(const struct mps_path *p, __u32 class)
 	return mps_is_active(p) && (p->flags & MPS_PATH_BACKUP) == class;
 }
 
-/* The verdict "path i": its room, bounded by the peer's window and the burst. */
+/*
+ * The verdict "path i": its room, bounded by the peer's window and the burst.
+ * A path that is only being measured gets the head fragment and no more.
+ */
 static __always_inline struct mps_verdict mps_send_on(const struct mps_conn *c, __u32 i)
 {
-	__u64 bytes = mps_cwnd_room(&c->path[i & (MPS_MAX_PATHS - 1)]);
+	const struct mps_path *p = &c->path[i & (MPS_MAX_PATHS - 1)];
 	struct mps_verdict v = { .path = (__s32)i };
+	__u64 bytes = mps_cwnd_room(p);
 
+	if (!p->srtt_us && c->unit && bytes > c->unit)
+		bytes = c->unit;
 	if (bytes > c->wnd_left)
 		bytes = c->wnd_left;
 	if (bytes > MPS_MAX_BURST)

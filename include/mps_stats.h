@@ -41,18 +41,24 @@
 
 /* The reasons to wait of mps_path.h follow, one counter each. */
 enum mps_conn_counter {
-	MPS_CONN_COUNTERS(MPS_ENUM_CONN) MPS_WAIT_REASONS(MPS_ENUM_WAIT) MPS_NR_CONN_COUNTERS
+	MPS_CONN_COUNTERS(MPS_ENUM_CONN) MPS_WAIT_REASONS(MPS_ENUM_WAIT) MPS_NR_CONN_COUNTERS,
+	MPS_C_FIRST_WAIT = MPS_NR_CONN_COUNTERS - MPS_NR_WAIT_REASONS
 };
 
 enum mps_subflow_counter {
 	MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW_COUNTERS
 };
 
+/* A scheduler's own state of a connection, zeroed at first. */
+struct mps_priv {
+	__u64 word[8];
+};
+
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
 struct mps_conn_store {
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	struct mps_conn snap; /* of the last decision */
-	__u8 priv[64];	      /* the scheduler's own state, zeroed at first */
+	struct mps_priv priv;
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
 
