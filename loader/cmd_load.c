@@ -44,16 +44,12 @@ static enum exit_code check_name(const struct object *o, const char *operation)
 	return EX_OK;
 }
 
-/* The directory is ours alone: a pin in it is a promise that we registered it. */
-static enum exit_code prepare_pin_dir(const char *operation, const char *object)
+static enum exit_code check_bpffs(const char *operation, const char *object)
 {
 	if (!is_bpffs(BPFFS))
 		return fail(EX_FAILED, operation, object, "`mount -t bpf bpf " BPFFS "` mounts it",
 			    BPFFS " is not a bpffs");
-	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		return fail(code_of(errno), operation, object, NULL, "cannot make " PIN_DIR ": %s",
-			    strerror(errno));
-	if (!is_bpffs(PIN_DIR))
+	if (!access(PIN_DIR, F_OK) && !is_bpffs(PIN_DIR))
 		return fail(EX_FAILED, operation, object, "unmount what lies over it",
 			    PIN_DIR " is not in a bpffs");
 	return EX_OK;
@@ -79,11 +75,29 @@ static enum exit_code explain_load(const struct object *o, const char *operation
 		    strerror(err), libbpf_reason());
 }
 
+/* The directory is ours alone: a pin in it is a promise that we registered it. */
+static enum exit_code pin(const struct object *o, const char *operation, struct bpf_link *link,
+			  const char *path)
+{
+	enum exit_code ret;
+
+	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
+		return fail(code_of(errno), operation, o->what, NULL, "cannot make " PIN_DIR ": %s",
+			    strerror(errno));
+	if (!bpf_link__pin(link, path))
+		return EX_OK;
+	ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s", path,
+		   strerror(errno));
+	/* may fail: others are in it */
+	rmdir(PIN_DIR);
+	return ret;
+}
+
 /* Registration lives as long as the link: until it is pinned, that is this process. */
 static enum exit_code register_and_pin(struct object *o, const char *operation, const char *path)
 {
 	struct bpf_link *link;
-	enum exit_code ret = EX_OK;
+	enum exit_code ret;
 
 	report_libbpf();
 	link = bpf_map__attach_struct_ops(o->ops);
@@ -93,14 +107,11 @@ static enum exit_code register_and_pin(struct object *o, const char *operation, 
 		return fail(code_of(errno), operation, o->what, "run again with -v for the log",
 			    "the kernel refused to register %s: %s%s", o->name, strerror(errno),
 			    libbpf_reason());
-	if (bpf_link__pin(link, path))
-		ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s",
-			   path, strerror(errno));
-	else if (chmod(path, 0600))
-		ret = EX_OK; /* a tighter umask only, the directory is 0700 */
-	bpf_link__disconnect(link);
+	ret = pin(o, operation, link, path);
+	/* the pin keeps it; without one it goes at once, not when the kernel finds the time */
 	if (ret != EX_OK)
 		bpf_link_detach(bpf_link__fd(link));
+	bpf_link__disconnect(link);
 	bpf_link__destroy(link);
 	return ret;
 }
@@ -118,7 +129,7 @@ static enum exit_code load_object(struct object *o, const char *operation, const
 	}
 	ret = check_name(o, operation);
 	if (ret == EX_OK)
-		ret = prepare_pin_dir(operation, o->what);
+		ret = check_bpffs(operation, o->what);
 	pin_path(o->name, path, sizeof(path));
 	if (ret == EX_OK)
 		ret = check_pin(o, operation, path);

@@ -1,7 +1,115 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include "cmd.h"
+#include "kern.h"
+#include "world.h"
+
+static const struct out_col sched_cols[] = {
+	{ "name", "SCHEDULER", false },
+	{ "state", "STATE", false },
+	{ "held_by", "HELD BY", false },
+	{ "namespaces", "NAMESPACES", false },
+	{ "connections", "CONNECTIONS", true },
+	{ "listeners", "LISTENERS", true },
+	{ NULL, NULL, false },
+};
+
+static const struct out_col netns_cols[] = {
+	{ "netns", "NAMESPACE", false },     { "inode", "INODE", true },
+	{ "scheduler", "SCHEDULER", false }, { "connections", "CONNECTIONS", true },
+	{ "listeners", "LISTENERS", true },  { NULL, NULL, false },
+};
+
+static void out_kernel(void)
+{
+	out_t *o = out_obj(out_root(), "kernel");
+	struct utsname un;
+	struct kern k;
+
+	uname(&un);
+	kern_probe(&k);
+	out_str(o, "release", "%s", un.release);
+	out_str(o, "support", "%s", support_name(k.support));
+	if (k.btf)
+		out_str(o, "hook", "%s", form_hook(k.form));
+	else
+		out_null(o, "hook");
+	out_line("kernel %s, support for BPF schedulers: %s%s%s", un.release,
+		 support_name(k.support), k.btf ? ", hook " : "", k.btf ? form_hook(k.form) : "");
+}
+
+static const char *held_by(const struct sched *s)
+{
+	if (s->pinned)
+		return "pin of " PROGRAM;
+	if (s->link_id)
+		return "another program's link";
+	return s->map_id ? "another program's map" : "kernel";
+}
+
+static void out_sched(out_t *item, struct world *w, const struct sched *s)
+{
+	out_str(item, "name", "%s", s->name);
+	/* its map lives on while connections or listeners use it */
+	out_str(item, "state", "%s", s->registered ? "registered" : "unregistered, in use");
+	out_str(item, "held_by", "%s", s->registered ? held_by(s) : "sockets");
+	if (s->map_id)
+		out_num(item, "map_id", s->map_id);
+	out_flag(item, "statistics", s->conn_map && s->subflow_map);
+	out_users(out_list(item, "namespaces"), &w->namespaces, s->name);
+	out_num(item, "connections", sockets_count(&w->sockets, sock_is_connection, s->name, 0));
+	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, s->name, 0));
+}
+
+static void out_netns(out_t *item, struct world *w, const struct netns *ns)
+{
+	char label[256];
+
+	out_str(item, "netns", "%s", netns_label(ns, label, sizeof(label)));
+	out_num(item, "inode", ns->ino);
+	out_flag(item, "self", ns->self);
+	if (*ns->sched)
+		out_str(item, "scheduler", "%s", ns->sched);
+	else
+		out_null(item, "scheduler");
+	out_num(item, "connections", sockets_count(&w->sockets, sock_is_connection, NULL, ns->ino));
+	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, NULL, ns->ino));
+}
+
+static void out_world(struct world *w)
+{
+	out_t *scheds = out_list(out_root(), "schedulers");
+	out_t *namespaces = out_list(out_root(), "namespaces");
+	out_t *listeners = out_list(out_root(), "listeners");
+	unsigned int i;
+
+	for (i = 0; i < w->schedulers.nr; i++)
+		out_sched(out_item(scheds), w, &w->schedulers.sched[i]);
+	for (i = 0; i < w->namespaces.nr; i++)
+		out_netns(out_item(namespaces), w, &w->namespaces.ns[i]);
+	/* "" is no scheduler's name: all of them */
+	out_listeners(listeners, w, 0, "", false);
+	out_line("%s", "");
+	out_table(scheds, sched_cols, "");
+	out_line("%s", "");
+	out_table(namespaces, netns_cols, "");
+	if (!json_object_array_length(listeners))
+		return;
+	out_line("\nListening sockets, each with the scheduler that its connections get:");
+	out_table(listeners, listener_cols, "");
+}
 
 enum exit_code cmd_show(const struct args *args)
 {
-	return fail(EX_FAILED, "run", "show", NULL, "not built yet");
+	struct world w;
+	enum exit_code ret = world_read(&w, "show");
+
+	if (ret == EX_OK) {
+		out_kernel();
+		out_world(&w);
+	}
+	world_free(&w);
+	return ret;
 }

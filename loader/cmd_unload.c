@@ -56,12 +56,26 @@ static bool map_is_gone(__u32 id)
 	return fd < 0;
 }
 
-static void wait_for_release(__u32 map_id, int bridge_refs)
+/* So that rmmod works right behind: the last scheduler frees the bridge as a whole. */
+static bool bridge_is_released(const struct world *w, __u32 map_id, int refs_before)
+{
+	unsigned int i;
+
+	if (refs_before <= 0)
+		return true;
+	for (i = 0; i < w->schedulers.nr; i++)
+		if (w->schedulers.sched[i].map_id && w->schedulers.sched[i].map_id != map_id &&
+		    !map_is_gone(w->schedulers.sched[i].map_id))
+			return kern_bridge_refs() < refs_before;
+	return kern_bridge_refs() <= 0;
+}
+
+static void wait_for_release(const struct world *w, __u32 map_id, int refs_before)
 {
 	unsigned int ms;
 
 	for (ms = 0; ms < RELEASE_MS; ms += POLL_MS) {
-		if (map_is_gone(map_id) && (bridge_refs <= 0 || kern_bridge_refs() < bridge_refs))
+		if (map_is_gone(map_id) && bridge_is_released(w, map_id, refs_before))
 			return;
 		sleep_ms(POLL_MS);
 	}
@@ -120,7 +134,7 @@ static enum exit_code unload_pinned(struct world *w, const struct sched *s, cons
 	if (ret != EX_OK)
 		return ret;
 	if (s && !conns && !listeners)
-		wait_for_release(s->map_id, refs);
+		wait_for_release(w, s->map_id, refs);
 	if (s && kern_has_sched(name))
 		return fail(EX_FAILED, "unload", name, NULL,
 			    "the pin is removed, but the kernel still has it registered");

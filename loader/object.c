@@ -223,6 +223,7 @@ enum exit_code object_set(struct object *o, const char *operation, const char *s
 	const char *eq = strchr(setting, '='), *why;
 	const struct tunable *t = NULL;
 	char hint[512], *data;
+	size_t size;
 	unsigned int i;
 	__u32 value = 0;
 
@@ -240,7 +241,7 @@ enum exit_code object_set(struct object *o, const char *operation, const char *s
 	why = tunable_parse_value(t, eq + 1, &value);
 	if (why)
 		return fail(EX_FAILED, operation, o->what, hint, "%s: %s", setting, why);
-	data = bpf_map__initial_value(o->rodata, NULL);
+	data = bpf_map__initial_value(o->rodata, &size);
 	memcpy(data + t->offset, &value, sizeof(value));
 	return EX_OK;
 }
