@@ -6,7 +6,8 @@
 # make check-host           tests that need no VM; make lint: formatters, linters
 # V=1 shows the commands.
 
-VERSION := 0.1.0
+# The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 BPFDIR ?= $(PREFIX)/lib/mptcp-sched

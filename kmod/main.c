@@ -12,6 +12,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/stringify.h>
 #include "bridge.h"
 #include "kernel_private.h"
 
@@ -110,4 +111,4 @@ module_exit(msb_exit);
 
 MODULE_DESCRIPTION("BPF struct_ops packet schedulers for MPTCP on stock kernels");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(__stringify(MSB_VERSION));
