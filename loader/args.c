@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "args.h"
+#include "caps.h"
 
 struct opt {
 	const char *name;
@@ -189,9 +190,13 @@ void print_help(void)
 
 void print_command_help(const struct command *cmd)
 {
-	printf("Usage: " PROGRAM " %s %s\n%s\n", cmd->name, cmd->synopsis, cmd->text);
+	printf("Usage: " PROGRAM " %s [OPTIONS] %s\n%s\n", cmd->name, cmd->synopsis, cmd->text);
 	if (cmd->details)
 		printf("\n%s\n", cmd->details);
 	printf("\nOptions:\n");
 	print_opts(cmd->opts | OPTS_GLOBAL);
+	if (!cmd->caps)
+		return;
+	printf("\nCapabilities that it uses, all others are dropped:\n");
+	caps_print(cmd->caps);
 }

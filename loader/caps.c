@@ -5,9 +5,9 @@
 
 static const struct {
 	cap_value_t value;
-	const char *name;
+	const char *name, *text;
 } caps[NR_CAPS] = {
-#define CAP_ENTRY(id, text) { CAP_##id, "CAP_" #id },
+#define CAP_ENTRY(id, text) { CAP_##id, "CAP_" #id, text },
 	CAPS(CAP_ENTRY)
 #undef CAP_ENTRY
 };
@@ -17,6 +17,15 @@ static bool has(cap_t state, unsigned int i)
 	cap_flag_value_t set = CAP_CLEAR;
 
 	return !cap_get_flag(state, caps[i].value, CAP_EFFECTIVE, &set) && set == CAP_SET;
+}
+
+void caps_print(unsigned int which)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_CAPS; i++)
+		if (which & (1U << i))
+			printf("  %-17s %s\n", caps[i].name, caps[i].text);
 }
 
 unsigned int caps_missing(unsigned int wanted, char *names, size_t size)

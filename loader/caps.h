@@ -34,6 +34,9 @@ enum cap_index {
 /* Those that a command cannot do without; SYS_MODULE matters for the bridge only. */
 #define CAPS_ESSENTIAL (CAP_BIT(SYS_ADMIN) | CAP_BIT(BPF) | CAP_BIT(PERFMON) | CAP_BIT(NET_ADMIN))
 
+/* For the help text: each of them with what it is for. */
+void caps_print(unsigned int which);
+
 /* Names of those of `wanted` that this process lacks; returns how many. */
 unsigned int caps_missing(unsigned int wanted, char *names, size_t size);
 

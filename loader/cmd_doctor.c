@@ -65,21 +65,23 @@ static void check_version(void)
 	      un.release);
 }
 
-static void check_options(void)
+static void check_options(const struct kern *k)
 {
 	static const struct {
 		const char *name;
 		enum grade missing;
 		const char *todo;
+		bool bridge; /* only the bridge module needs it */
 	} options[] = {
-		{ "CONFIG_MPTCP", GRADE_FAIL, "boot a kernel with it; Debian's have it" },
-		{ "CONFIG_BPF_SYSCALL", GRADE_FAIL, "boot a kernel with it" },
-		{ "CONFIG_BPF_JIT", GRADE_FAIL, "boot a kernel with it: struct_ops needs the JIT" },
-		{ "CONFIG_DEBUG_INFO_BTF", GRADE_FAIL, "boot a kernel with it" },
+		{ "CONFIG_MPTCP", GRADE_FAIL, "boot a kernel with it; Debian's have it", false },
+		{ "CONFIG_BPF_SYSCALL", GRADE_FAIL, "boot a kernel with it", false },
+		{ "CONFIG_BPF_JIT", GRADE_FAIL, "boot a kernel with it: struct_ops needs it",
+		  false },
+		{ "CONFIG_DEBUG_INFO_BTF", GRADE_FAIL, "boot a kernel with it", false },
 		{ "CONFIG_DEBUG_INFO_BTF_MODULES", GRADE_FAIL,
-		  "boot a kernel with it: the bridge module needs it" },
-		{ "CONFIG_KALLSYMS_ALL", GRADE_WARN, "the bridge module may need it" },
-		{ "CONFIG_KPROBES", GRADE_WARN, "the bridge module needs it" },
+		  "boot a kernel with it: the bridge module needs it", true },
+		{ "CONFIG_KALLSYMS_ALL", GRADE_WARN, "the bridge module may need it", true },
+		{ "CONFIG_KPROBES", GRADE_WARN, "the bridge module needs it", true },
 	};
 	const char *source;
 	unsigned int i;
@@ -92,6 +94,8 @@ static void check_options(void)
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		bool set = kconfig_has(options[i].name);
 
+		if (options[i].bridge && k->support == SUPPORT_NATIVE)
+			continue;
 		check(set ? GRADE_OK : options[i].missing, options[i].name, options[i].todo,
 		      "%s in %s", set ? "set" : "not set", source);
 	}
@@ -121,22 +125,11 @@ static void check_mptcp(const struct kern *k)
 	      *line ? line : "unreadable");
 }
 
-/* Whether it is installed; that needs no privilege and changes nothing. */
-static bool bridge_is_installed(void)
-{
-	struct utsname un;
-	char cmd[200];
-
-	uname(&un);
-	snprintf(cmd, sizeof(cmd), "PATH=$PATH:/sbin:/usr/sbin modinfo " BRIDGE " >/dev/null 2>&1");
-	return !system(cmd);
-}
-
 static void check_support(const struct kern *k)
 {
 	if (k->support != SUPPORT_NONE)
 		check(GRADE_OK, "BPF schedulers", NULL, "%s", support_name(k->support));
-	else if (bridge_is_installed())
+	else if (kern_bridge_installed())
 		check(GRADE_OK, "BPF schedulers", NULL,
 		      "bridge module " BRIDGE " installed, `load` loads it");
 	else
@@ -225,7 +218,7 @@ enum exit_code cmd_doctor(const struct args *args)
 	all_required_pass = true;
 	kern_probe(&k);
 	check_version();
-	check_options();
+	check_options(&k);
 	check_btf(&k);
 	check_mptcp(&k);
 	check_support(&k);

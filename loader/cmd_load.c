@@ -60,7 +60,9 @@ static enum exit_code check_pin(const struct object *o, const char *operation, c
 {
 	if (access(path, F_OK))
 		return EX_OK;
-	return fail(EX_FAILED, operation, o->what, "`" PROGRAM " unload` of that name removes it",
+	return fail(EX_FAILED, operation, o->what,
+		    pin_link_id(path) ? "`" PROGRAM " unload` of that name removes it"
+				      : "somebody else put it there: remove it",
 		    "%s exists already", path);
 }
 

@@ -123,6 +123,16 @@ static void report_live(const char *name, unsigned int conns, unsigned int liste
 			 listeners, listeners == 1 ? "" : "s", name, listeners == 1 ? "s" : "");
 }
 
+/* With --force: the setting stays, the kernel's own scheduler serves it. */
+static void report_namespaces(struct world *w, const char *name)
+{
+	char users[500];
+
+	if (world_users(w, name, users, sizeof(users)))
+		out_note("still selected in %s: new sockets there get the default scheduler",
+			 users);
+}
+
 static enum exit_code unload_pinned(struct world *w, const struct sched *s, const char *name)
 {
 	unsigned int conns = sockets_count(&w->sockets, sock_is_connection, name, 0);
@@ -143,6 +153,7 @@ static enum exit_code unload_pinned(struct world *w, const struct sched *s, cons
 	out_num(item, "connections", conns);
 	out_num(item, "listeners", listeners);
 	out_line("%s is unregistered", name);
+	report_namespaces(w, name);
 	report_live(name, conns, listeners);
 	return EX_OK;
 }

@@ -16,6 +16,9 @@ static enum exit_code ensure_registered(const char *name, const struct args *arg
 	if (!k.mptcp)
 		return fail(EX_KERNEL, "use", name, "`" PROGRAM " doctor` says what to do",
 			    "this kernel has no " SYSCTL_DIR "/scheduler");
+	if (kern_has_sched(name) && args->nr_set)
+		return fail(EX_FAILED, "use", name, "unload it first, or leave --set out",
+			    "it is registered already, and tunables are set at load time only");
 	if (kern_has_sched(name))
 		return EX_OK;
 	if (!builtin_find(name))

@@ -80,9 +80,9 @@ static void modprobe_path(char *path, size_t size)
 }
 
 /* 0 or modprobe's exit status; its first line of complaint into why. */
-static int run_modprobe(char *why, size_t size)
+static int run_modprobe(const char *option, char *why, size_t size)
 {
-	char path[256], *argv[] = { path, (char *)BRIDGE, NULL };
+	char path[256], *argv[] = { path, (char *)option, (char *)BRIDGE, NULL };
 	posix_spawn_file_actions_t fa;
 	int pipefd[2], status = -1, err;
 	ssize_t n;
@@ -108,12 +108,19 @@ static int run_modprobe(char *why, size_t size)
 	return status;
 }
 
+bool kern_bridge_installed(void)
+{
+	char why[300] = "";
+
+	return !run_modprobe("--dry-run", why, sizeof(why));
+}
+
 static enum exit_code load_bridge(const char *operation, const char *object, struct kern *k)
 {
 	char why[300] = "";
 	int status;
 
-	status = run_modprobe(why, sizeof(why));
+	status = run_modprobe("--", why, sizeof(why));
 	if (!status)
 		kern_probe(k);
 	if (k->support != SUPPORT_NONE)

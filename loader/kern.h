@@ -45,6 +45,9 @@ enum exit_code kern_require(const char *operation, const char *object, struct ke
 unsigned int kern_available(char (*names)[MPS_NAME_LEN]);
 bool kern_has_sched(const char *name);
 
+/* Would modprobe find it? Needs no privilege and changes nothing. */
+bool kern_bridge_installed(void);
+
 /* References to the bridge module, -1 where it is not loaded. */
 int kern_bridge_refs(void);
 

@@ -7,9 +7,18 @@
 #include <string.h>
 #include "caps.h"
 #include "cmd.h"
+#include "mps_stats.h"
 #include "out.h"
 
 static enum exit_code cmd_help(const struct args *args);
+
+/* The counters' descriptions, from the tables that define them. */
+#define DESCRIBE(id, name, text) "\n  " #name ": " text
+#define STATS_DETAILS                                                                                   \
+	"For every connection that a scheduler of this project serves, all namespaces\n"                \
+	"unless --netns says which. With --watch and --json, one document per line.\n\n"                \
+	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS( \
+		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE)
 
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
@@ -27,9 +36,9 @@ const struct command commands[] = {
 	  "and connections keep theirs. `use default` goes back to the kernel's own.",
 	  OPT_BIT(NETNS) | OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_use },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
-	  CAPS_CHANGE, cmd_show },
-	{ "stats", "", "counters per connection and subflow", NULL, OPT_BIT(NETNS) | OPT_BIT(WATCH),
-	  0, 0, CAPS_CHANGE, cmd_stats },
+	  CAPS_LOOK, cmd_show },
+	{ "stats", "", "counters per connection and subflow", STATS_DETAILS,
+	  OPT_BIT(NETNS) | OPT_BIT(WATCH), 0, 0, CAPS_LOOK, cmd_stats },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
 	{ "help", "[COMMAND]", "this text, or more on one command", NULL, 0, 0, 1, 0, cmd_help },
@@ -71,7 +80,7 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 {
 	enum exit_code ret;
 
-	out_setup(args->json);
+	out_setup(args->json, args->watch > 0);
 	if (cmd->caps) {
 		ret = caps_confine(cmd->name, cmd->caps);
 		if (ret != EX_OK)
@@ -84,6 +93,17 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	return ret;
 }
 
+/* Errors in the options themselves must be JSON as well, wherever --json stands. */
+static bool wants_json(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "-j"))
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct args args = { 0 };
@@ -91,6 +111,8 @@ int main(int argc, char **argv)
 	enum exit_code ret;
 	int first;
 
+	args.json = wants_json(argc, argv);
+	report_setup(args.json, 0);
 	ret = args_global(&args, argc, argv, &first);
 	if (ret != EX_OK)
 		return ret;

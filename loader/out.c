@@ -6,12 +6,13 @@
 
 #define MAX_COLS 24
 
-static bool as_json;
+static bool as_json, on_one_line;
 static out_t *root;
 
-void out_setup(bool json)
+void out_setup(bool json, bool one_line)
 {
 	as_json = json;
+	on_one_line = one_line;
 }
 
 bool out_is_json(void)
@@ -28,11 +29,12 @@ out_t *out_root(void)
 
 void out_finish(void)
 {
+	int style = on_one_line ? JSON_C_TO_STRING_PLAIN
+				: JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+
+	style |= JSON_C_TO_STRING_NOSLASHESCAPE;
 	if (as_json)
-		printf("%s\n",
-		       json_object_to_json_string_ext(
-			       out_root(), JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-						   JSON_C_TO_STRING_NOSLASHESCAPE));
+		printf("%s\n", json_object_to_json_string_ext(out_root(), style));
 	fflush(stdout);
 	json_object_put(root);
 	root = NULL;

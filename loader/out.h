@@ -13,7 +13,8 @@
 
 typedef struct json_object out_t;
 
-void out_setup(bool json);
+/* one_line: each document on a line of its own, for readers of a stream. */
+void out_setup(bool json, bool one_line);
 bool out_is_json(void);
 
 /* The object of this run; out_finish() prints it under --json and forgets it. */
