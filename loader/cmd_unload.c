@@ -114,13 +114,17 @@ static enum exit_code remove_pin(const char *name)
 
 static void report_live(const char *name, unsigned int conns, unsigned int listeners)
 {
-	if (conns)
-		out_note("%u live connection%s of %s keep%s it until they end", conns,
-			 conns == 1 ? "" : "s", name, conns == 1 ? "s" : "");
-	if (listeners)
-		out_note("%u listening socket%s of %s keep%s it, for new connections too, until "
-			 "closed",
-			 listeners, listeners == 1 ? "" : "s", name, listeners == 1 ? "s" : "");
+	if (conns == 1)
+		out_note("1 live connection of %s keeps it until it ends", name);
+	else if (conns)
+		out_note("%u live connections of %s keep it until they end", conns, name);
+	if (listeners == 1)
+		out_note("1 listening socket of %s keeps it, for new connections too, until closed",
+			 name);
+	else if (listeners)
+		out_note(
+			"%u listening sockets of %s keep it, for new connections too, until closed",
+			listeners, name);
 }
 
 /* With --force: the setting stays, the kernel's own scheduler serves it. */
