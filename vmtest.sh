@@ -141,10 +141,11 @@ make_root() {
 }
 
 # Runs a command inside the root, with the project at /src, in namespaces of its own: nothing of it
-# stays behind, whatever happens.
+# stays behind, whatever happens, even when this script is killed.
 in_root() {
 	# shellcheck disable=SC2016
-	unshare --mount --pid --fork --kill-child --propagation slave -- sh -euc '
+	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child \
+		--propagation slave -- sh -euc '
 		root=$1 top=$2; shift 2
 		mount -t proc proc "$root/proc"
 		mount --rbind /dev "$root/dev"
@@ -248,7 +249,7 @@ kvm_works() {
 	if [ "$(sed -n 1p "$answer" 2>/dev/null)" != "$id" ]; then
 		say "trying KVM ..."
 		local word=no
-		! in_root python3 tests/vm/boot.py --kvm --kernel "${kernels[0]}" --timeout 15 \
+		! in_root python3 tests/vm/boot.py --kvm --kernel "${kernels[0]}" --timeout 10 \
 			--name kvm-probe -- true >"$log/kvm.log" 2>&1 </dev/null || word=yes
 		printf '%s\n%s\n' "$id" "$word" >"$answer"
 		say "KVM: $word"
@@ -284,7 +285,7 @@ each() {
 }
 
 do_test() {
-	local k status=0 s which pytest=(python3 -m pytest -p no:cacheprovider -ra)
+	local k status=0 s which pytest=(python3 -m pytest -q -p no:cacheprovider -ra)
 	say "host tests"
 	in_root make check-host </dev/null || status=$?
 	for k in "${kernels[@]}"; do

@@ -70,7 +70,7 @@ SKIP_DIRS = {
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
     r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio)[-.0-9a-z_]*\.so|"
-    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|x86_64-linux-gnu-|ld$|ld\.|sqv)"
+    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(
     r"/(build|source|vmlinuz|System\.map|config)$|"
@@ -299,6 +299,11 @@ def follow(qemu, out, limit):
             time.sleep(0.05)
 
 
+def as_of_now(member, path):
+    """A guest in virtual time lives in the past; its results were made now."""
+    return tarfile.data_filter(member, path).replace(mtime=time.time())
+
+
 def complain(text, console, why):
     print(f"vmtest: {why}", file=sys.stderr)
     lines = text.replace("\r", "").splitlines()
@@ -386,7 +391,7 @@ def main():
         results = Path(work, "results")
         if results.stat().st_size:
             with tarfile.open(results) as archive:
-                archive.extractall(BUILD / "out", filter="data")
+                archive.extractall(BUILD / "out", filter=as_of_now)
         status = int(verdict.group(1))
         if args.must_print and not printed and not status:
             complain(text, console, "the guest printed nothing")
