@@ -22,8 +22,10 @@ $(B)/mptcp-sched: $(LOADER_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS)
 
-# MPS_VERSION comes from the Makefile, so it is a prerequisite too
-$(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) Makefile loader/loader.mk
+# Flags come from the Makefile, the version from dkms.conf
+LOADER_FLAGS_FROM := Makefile loader/loader.mk kmod/dkms.conf
+
+$(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) $(LOADER_FLAGS_FROM)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@
 
@@ -41,9 +43,10 @@ $(L)/%.skel.h: $(L)/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
 
-# One table entry per scheduler, with both of its objects (loader/builtin.h)
-$(L)/builtins.c: Makefile loader/loader.mk $(wildcard bpf/*.bpf.c)
-	$(call say,GEN,$@)
+# One table entry per scheduler, with both of its objects (loader/builtin.h).
+# Looked at in every run, rewritten when a scheduler came or went.
+.PHONY: loader-builtins
+$(L)/builtins.c: loader-builtins
 	$(Q)mkdir -p $(@D)
 	$(Q){ printf '#include "builtin.h"\n'; \
 	  for s in $(SCHEDULERS); do \
@@ -53,7 +56,7 @@ $(L)/builtins.c: Makefile loader/loader.mk $(wildcard bpf/*.bpf.c)
 	  printf 'const struct builtin builtins[] = {\n'; \
 	  for s in $(SCHEDULERS); do printf '\tMPS_BUILTIN(%s),\n' $$s; done; \
 	  printf '};\nconst unsigned int nr_builtins = sizeof(builtins) / sizeof(builtins[0]);\n'; \
-	} > $@
+	} > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(L)/builtins.o: $(L)/builtins.c $(BPF_OBJS) loader/builtin.h
 	$(call say,CC,$@)

@@ -12,13 +12,14 @@
 
 static enum exit_code cmd_help(const struct args *args);
 
-/* The counters' descriptions, from the tables that define them. */
+/* The counters' descriptions come from the tables that define them. */
 #define DESCRIBE(id, name, text) "\n  " #name ": " text
-#define STATS_DETAILS                                                                                   \
-	"For every connection that a scheduler of this project serves, all namespaces\n"                \
-	"unless --netns says which. With --watch and --json, one document per line.\n\n"                \
-	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS( \
-		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE)
+static const char stats_details[] =
+	"For every connection that a scheduler of this project serves.\n"
+	"With --watch and --json, one document per line.\n\n"
+	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
+		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
+#undef DESCRIBE
 
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
@@ -37,7 +38,7 @@ const struct command commands[] = {
 	  OPT_BIT(NETNS) | OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_use },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
-	{ "stats", "", "counters per connection and subflow", STATS_DETAILS,
+	{ "stats", "", "counters per connection and subflow", stats_details,
 	  OPT_BIT(NETNS) | OPT_BIT(WATCH), 0, 0, CAPS_LOOK, cmd_stats },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
