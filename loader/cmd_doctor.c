@@ -34,7 +34,7 @@ static void check(enum grade grade, const char *what, const char *todo, const ch
 /* Only what is not ok has something to do. */
 static void check(enum grade grade, const char *what, const char *todo, const char *found, ...)
 {
-	static const char *const grades[] = { "ok", "warn", "FAIL" };
+	static const char *const grades[] = { "ok", "warn", "fail" };
 	out_t *item = out_item(out_list(out_root(), "checks"));
 	char text[300];
 	va_list ap;
@@ -229,6 +229,6 @@ enum exit_code cmd_doctor(const struct args *args)
 	check_tools();
 	out_flag(out_root(), "ready", all_required_pass);
 	out_table(out_list(out_root(), "checks"), cols, "");
-	out_line(all_required_pass ? "ready" : "not ready: see what to do about FAIL");
+	out_line(all_required_pass ? "ready" : "not ready: do what is said for each fail");
 	return all_required_pass ? EX_OK : EX_KERNEL;
 }
