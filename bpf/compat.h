@@ -47,35 +47,36 @@ struct mptcp_sched_ops {
 #define MPS_ABOUT(text) __attribute__((btf_decl_tag("mps:about:" text)))
 
 #ifdef MPS_PRE615
-#define MPS_OPS(id, sched_name, text, send, retrans)                               \
-	SEC("struct_ops")                                                          \
-	int BPF_PROG(id##_get_subflow, struct mptcp_sock *msk,                     \
-		     struct mptcp_sched_data *data)                                \
-	{                                                                          \
-		return data->reinject ? retrans(msk) : send(msk);                  \
-	}                                                                          \
-	SEC(".struct_ops.link")                                                    \
-	MPS_ABOUT(text) struct mptcp_sched_ops id = {                              \
-		.get_subflow = (void *)id##_get_subflow,                           \
-		.name = sched_name,                                                \
+#define MPS_OPS(id, sched_name, text, send, retrans)                                          \
+	SEC("struct_ops")                                                                     \
+	int BPF_PROG(id##_get_subflow, struct mptcp_sock *msk, struct mptcp_sched_data *data) \
+	{                                                                                     \
+		return data->reinject ? retrans(msk) : send(msk);                             \
+	}                                                                                     \
+	SEC(".struct_ops.link")                                                               \
+	MPS_ABOUT(text)                                                                       \
+	struct mptcp_sched_ops id = {                                                         \
+		.get_subflow = (void *)id##_get_subflow,                                      \
+		.name = sched_name,                                                           \
 	}
 #else
-#define MPS_OPS(id, sched_name, text, send, retrans)                               \
-	SEC("struct_ops")                                                          \
-	int BPF_PROG(id##_get_send, struct mptcp_sock *msk)                        \
-	{                                                                          \
-		return send(msk);                                                  \
-	}                                                                          \
-	SEC("struct_ops")                                                          \
-	int BPF_PROG(id##_get_retrans, struct mptcp_sock *msk)                     \
-	{                                                                          \
-		return retrans(msk);                                               \
-	}                                                                          \
-	SEC(".struct_ops.link")                                                    \
-	MPS_ABOUT(text) struct mptcp_sched_ops id = {                              \
-		.get_send = (void *)id##_get_send,                                 \
-		.get_retrans = (void *)id##_get_retrans,                           \
-		.name = sched_name,                                                \
+#define MPS_OPS(id, sched_name, text, send, retrans)           \
+	SEC("struct_ops")                                      \
+	int BPF_PROG(id##_get_send, struct mptcp_sock *msk)    \
+	{                                                      \
+		return send(msk);                              \
+	}                                                      \
+	SEC("struct_ops")                                      \
+	int BPF_PROG(id##_get_retrans, struct mptcp_sock *msk) \
+	{                                                      \
+		return retrans(msk);                           \
+	}                                                      \
+	SEC(".struct_ops.link")                                \
+	MPS_ABOUT(text)                                        \
+	struct mptcp_sched_ops id = {                          \
+		.get_send = (void *)id##_get_send,             \
+		.get_retrans = (void *)id##_get_retrans,       \
+		.name = sched_name,                            \
 	}
 #endif
 

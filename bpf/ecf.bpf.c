@@ -18,5 +18,4 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_ecf_pick(c, priv, beta);
 }
 
-MPS_SCHEDULER(bpf_ecf, "earliest completion first: waits for the fast subflow if that pays",
-	      pick);
+MPS_SCHEDULER(bpf_ecf, "earliest completion first: waits for the fast subflow if that pays", pick);

@@ -30,9 +30,10 @@ char _license[] SEC("license") = "GPL";
  * is loaded. Integers, `scale` to one: default 250, scale 1000 is 0.25. The
  * loader reads range and meaning from the object itself (BTF declaration tag).
  */
-#define MPS_TUNABLE(name, def, min, max, scale, text)                                       \
-	const volatile __u32 name __attribute__((btf_decl_tag("mps:tunable:" #min ":" #max  \
-							      ":" #scale ":" text))) = def
+#define MPS_TUNABLE(name, def, min, max, scale, text)                                             \
+	const volatile __u32 name                                                                 \
+		__attribute__((btf_decl_tag("mps:tunable:" #min ":" #max ":" #scale ":" text))) = \
+			def
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -55,14 +56,14 @@ struct {
  * No branches: the verifier would follow each of their combinations through
  * every turn of the loop over the subflows.
  */
-static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow,
-					    struct sock *ssk, struct tcp_sock *tp)
+static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow, struct sock *ssk,
+					    struct tcp_sock *tp)
 {
 	const __u32 backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
 			     BPF_CORE_READ_BITFIELD(subflow, request_bkup);
 	/* __mptcp_subflow_active(), net/mptcp/protocol.h */
-	const __u32 joining = BPF_CORE_READ_BITFIELD(subflow, request_join) &
-			      !subflow->fully_established;
+	const __u32 joining =
+		BPF_CORE_READ_BITFIELD(subflow, request_join) & !subflow->fully_established;
 	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
 			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
 
@@ -74,9 +75,8 @@ static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflo
 	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
 }
 
-static __always_inline void mps_snap_path(struct mps_path *p,
-					  struct mptcp_subflow_context *subflow, struct sock *ssk,
-					  struct tcp_sock *tp)
+static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
+					  struct sock *ssk, struct tcp_sock *tp)
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
@@ -104,8 +104,7 @@ static __always_inline void mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
 	c->unacked = nxt - msk->snd_una;
 	c->unit = head ? head->data_len - head->already_sent : 0;
 
-	mps_for_each_subflow(subflow, msk)
-	{
+	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
 
@@ -149,8 +148,7 @@ static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 index, __u32 a
 	int ret = -EAGAIN;
 	__u32 n = 0;
 
-	mps_for_each_subflow(subflow, msk)
-	{
+	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk;
 
 		if (n++ != index)
@@ -175,8 +173,7 @@ static __always_inline int mps_send_stateless(struct mptcp_sock *msk)
 	struct mptcp_subflow_context *subflow;
 	int ret = -EAGAIN;
 
-	mps_for_each_subflow(subflow, msk)
-	{
+	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 
 		if (!ssk || !mptcp_subflow_active(subflow) || !bpf_sk_stream_memory_free(ssk))
@@ -225,9 +222,8 @@ static __always_inline struct mps_verdict mps_unpack(__u64 word)
 }
 
 /* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
-static __always_inline int mps_send(struct mptcp_sock *msk,
-				    __u64 (*decide)(const struct mps_conn *c,
-						    struct mps_priv *priv))
+static __always_inline int
+mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv))
 {
 	struct mps_conn_store *st;
 	struct mps_verdict v;

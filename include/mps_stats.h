@@ -29,9 +29,9 @@
 	X(RETRANS_NONE, retrans_none, "times no subflow was fit to send it again")
 
 /* X(ID, json_name, description), per subflow */
-#define MPS_SUBFLOW_COUNTERS(X)                                           \
-	X(PICKS, picks, "times chosen for new data")                      \
-	X(SENT, bytes_sent, "bytes of new data given to it")              \
+#define MPS_SUBFLOW_COUNTERS(X)                                            \
+	X(PICKS, picks, "times chosen for new data")                       \
+	X(SENT, bytes_sent, "bytes of new data given to it")               \
 	X(RETRANS_PICKS, retrans_picks, "times chosen to send data again") \
 	X(RETRANS, bytes_retrans, "bytes given to it that were sent before")
 
@@ -45,9 +45,7 @@ enum mps_conn_counter {
 	MPS_C_FIRST_WAIT = MPS_NR_CONN_COUNTERS - MPS_NR_WAIT_REASONS
 };
 
-enum mps_subflow_counter {
-	MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW_COUNTERS
-};
+enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW_COUNTERS };
 
 /* A scheduler's own state of a connection, zeroed at first. */
 struct mps_priv {

@@ -18,17 +18,17 @@ struct sock;
  * The kfuncs of the bridge's own, in one table: K(name, flags).
  * Names, signatures and flags are mptcp_net-next's, but for the last one.
  */
-#define MSB_KFUNCS(K)                                                    \
-	K(bpf_iter_mptcp_subflow_new, KF_ITER_NEW | KF_TRUSTED_ARGS)     \
-	K(bpf_iter_mptcp_subflow_next, KF_ITER_NEXT | KF_RET_NULL)       \
-	K(bpf_iter_mptcp_subflow_destroy, KF_ITER_DESTROY)               \
-	K(bpf_mptcp_subflow_ctx, KF_RET_NULL)                            \
-	K(bpf_mptcp_subflow_tcp_sock, KF_RET_NULL)                       \
-	K(mptcp_set_timeout, 0)                                          \
-	K(mptcp_wnd_end, 0)                                              \
-	K(bpf_sk_stream_memory_free, 0)                                  \
-	K(bpf_mptcp_subflow_queues_empty, 0)                             \
-	MSB_KFUNCS_NEW_FORM(K)                                           \
+#define MSB_KFUNCS(K)                                                \
+	K(bpf_iter_mptcp_subflow_new, KF_ITER_NEW | KF_TRUSTED_ARGS) \
+	K(bpf_iter_mptcp_subflow_next, KF_ITER_NEXT | KF_RET_NULL)   \
+	K(bpf_iter_mptcp_subflow_destroy, KF_ITER_DESTROY)           \
+	K(bpf_mptcp_subflow_ctx, KF_RET_NULL)                        \
+	K(bpf_mptcp_subflow_tcp_sock, KF_RET_NULL)                   \
+	K(mptcp_set_timeout, 0)                                      \
+	K(mptcp_wnd_end, 0)                                          \
+	K(bpf_sk_stream_memory_free, 0)                              \
+	K(bpf_mptcp_subflow_queues_empty, 0)                         \
+	MSB_KFUNCS_NEW_FORM(K)                                       \
 	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
 
 /*

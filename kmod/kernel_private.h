@@ -21,11 +21,11 @@
 #define MPTCP_FALLBACK_DONE 2
 
 /* S(name, type of result, arguments) */
-#define MSB_FUNCTIONS(S)                                                   \
-	S(mptcp_register_scheduler, int, (struct mptcp_sched_ops *))       \
-	S(mptcp_unregister_scheduler, void, (struct mptcp_sched_ops *))    \
-	S(mptcp_schedule_work, bool, (struct sock *))                      \
-	S(bpf_get_btf_vmlinux, struct btf *, (void))                       \
+#define MSB_FUNCTIONS(S)                                                      \
+	S(mptcp_register_scheduler, int, (struct mptcp_sched_ops *))          \
+	S(mptcp_unregister_scheduler, void, (struct mptcp_sched_ops *))       \
+	S(mptcp_schedule_work, bool, (struct sock *))                         \
+	S(bpf_get_btf_vmlinux, struct btf *, (void))                          \
 	S(btf_find_by_name_kind, s32, (const struct btf *, const char *, u8)) \
 	MSB_FUNCTIONS_OLD_FORM(S)
 
@@ -37,7 +37,7 @@
 #endif
 
 /* D(name): helpers that the API allows and that are in nobody's exports */
-#define MSB_PROTOS(D)                \
+#define MSB_PROTOS(D)                  \
 	D(bpf_sk_storage_get_proto)    \
 	D(bpf_sk_storage_delete_proto) \
 	D(bpf_skc_to_tcp_sock_proto)   \

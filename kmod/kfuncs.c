@@ -186,8 +186,8 @@ int msb_register_kfuncs(struct btf *vmlinux, bool native)
 		msb_set_add(&msb_struct_ops_set, i);
 	msb_set_add(&msb_tracing_set, MSB_OWN);
 
-	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs) ?:
-	      register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs)
+		      ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);
 	if (err)
 		pr_err("cannot register the kfuncs (%d): was the module built for exactly this kernel?\n",
 		       err);

@@ -61,15 +61,15 @@ static int msb_find_symbols(void)
 {
 	unsigned long addr;
 
-#define MSB_FIND_CALL(name, ret, args)                              \
-	addr = msb_need(#name);                                     \
-	if (!addr)                                                  \
-		return -ENOENT;                                     \
+#define MSB_FIND_CALL(name, ret, args) \
+	addr = msb_need(#name);        \
+	if (!addr)                     \
+		return -ENOENT;        \
 	static_call_update(msb_##name, (msb_fn_##name *)addr);
-#define MSB_FIND_PROTO(name)                                        \
-	addr = msb_need(#name);                                     \
-	if (!addr)                                                  \
-		return -ENOENT;                                     \
+#define MSB_FIND_PROTO(name)    \
+	addr = msb_need(#name); \
+	if (!addr)              \
+		return -ENOENT; \
 	msb_##name = (const struct bpf_func_proto *)addr;
 
 	MSB_FUNCTIONS(MSB_FIND_CALL)

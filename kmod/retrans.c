@@ -55,7 +55,8 @@ void msb_set_timeout(struct sock *sk)
 	if (!msb_is_mptcp_sock(sk))
 		return;
 	head = msb_conn_list(msk);
-	list_for_each(pos, head) {
+	list_for_each(pos, head)
+	{
 		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
 		struct sock *ssk = msb_subflow_ssk(subflow);
 

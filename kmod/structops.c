@@ -27,8 +27,8 @@ u32 msb_ops_type_id(void)
 static int msb_st_init(struct btf *btf)
 {
 	s32 msk = msb_call(btf_find_by_name_kind)(btf, "mptcp_sock", BTF_KIND_STRUCT);
-	s32 subflow = msb_call(btf_find_by_name_kind)(btf, "mptcp_subflow_context",
-						      BTF_KIND_STRUCT);
+	s32 subflow =
+		msb_call(btf_find_by_name_kind)(btf, "mptcp_subflow_context", BTF_KIND_STRUCT);
 
 	msb_ops_id = msb_call(btf_find_by_name_kind)(btf, "mptcp_sched_ops", BTF_KIND_STRUCT);
 	if (msk < 0 || subflow < 0 || msb_ops_id < 0) {
@@ -136,7 +136,6 @@ static void msb_unreg(void *kdata, struct bpf_link *link)
 	msb_call(mptcp_unregister_scheduler)(kdata);
 }
 
-
 #else /* one get_subflow(), up to 6.14 */
 
 /*
@@ -159,7 +158,8 @@ static void msb_check_stale(struct mptcp_sock *msk)
 {
 	struct list_head *head = msb_conn_list(msk), *pos;
 
-	list_for_each(pos, head) {
+	list_for_each(pos, head)
+	{
 		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
 		struct sock *ssk = msb_subflow_ssk(subflow);
 
@@ -181,7 +181,8 @@ static int msb_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data
 	/* not in the list: being unregistered, and put back in place before */
 	get_subflow = READ_ONCE(ops->get_subflow);
 	rcu_read_lock();
-	list_for_each_entry_rcu(o, &msb_ops_list, list) {
+	list_for_each_entry_rcu(o, &msb_ops_list, list)
+	{
 		if (o->ops == ops) {
 			get_subflow = o->get_subflow;
 			break;
@@ -243,7 +244,6 @@ static int msb_reg(void *kdata, struct bpf_link *link)
 	}
 	return err;
 }
-
 
 #endif
 

@@ -55,7 +55,9 @@ def ecf(case):
     regular = [i for i in active if not case.paths[i].flags & BACKUP]
     alive = [i for i in regular or active if not case.paths[i].flags & LOSS]
     paths = case.paths
-    available = [i for i in alive if paths[i].flags & SNDBUF and room(paths[i])]
+    available = [
+        i for i in alive if paths[i].flags & SNDBUF and room(paths[i]) >= paths[i].mss
+    ]
     if not available:
         return {(WAIT, NO_ROOM, same)}
     if case.pending > case.unit:
@@ -120,7 +122,7 @@ def any_state(rng, small):
         for flag in (ACTIVE, BACKUP, LOSS, SNDBUF):
             p.flags ^= flag if rng.random() < 0.06 else 0
         if rng.random() < 0.1:
-            p.unsent = max(0, min(0xFFFFFFFF, room(p) + rng.randint(-2, 2)))
+            p.unsent = max(0, min(0xFFFFFFFF, room(p) - p.mss + rng.randint(-2, 2)))
         paths.append(p)
     return Case(
         paths=paths,

@@ -104,8 +104,9 @@ static void draw_fill(struct mps_path *p, unsigned full)
 	if (chance(70))
 		return;
 	free = p->inflight < p->cwnd ? (__u64)(p->cwnd - p->inflight) * p->mss : 0;
-	if (free > 1 && free < 0xfffffff0 && chance(60))
-		p->unsent = (__u32)(free - 2 + between(0, 3)); /* just below, just full */
+	if (free > p->mss + 1 && free < 0xfffffff0 && chance(60))
+		p->unsent =
+			(__u32)(free - p->mss - 2 + between(0, 3)); /* a segment's room, or not */
 	else
 		p->unsent = (__u32)magnitude(chance(50) ? 0xffffffff : 200000);
 	if (chance(10))
@@ -239,7 +240,7 @@ static void draw(enum profile profile, struct host_case *q)
 						.cwnd = 1000,
 						.mss = 1428,
 						.flags = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF,
-						.reserved = (__u32)rng() };
+						.stale = (__u32)rng() };
 	q->op = chance(75) ? HOST_ECF : chance(80) ? HOST_MINRTT : HOST_CLOSED;
 	q->beta = chance(40) ? 250 : (__u32)between(0, 10000);
 	q->waiting = (__u32)between(0, 1);
@@ -288,7 +289,7 @@ static enum host_fault relate(enum profile profile, const struct host_case *q,
 	if (differ(a, &b))
 		return FAULT_DETERMINISM;
 	for (i = 0; i < 8; i++) {
-		other.conn.path[i].reserved ^= 0x5a5a5a5a;
+		other.conn.path[i].stale ^= 0x5a5a5a5a;
 		if (i >= q->conn.nr_paths)
 			memset(&other.conn.path[i], 0, sizeof(other.conn.path[i]));
 	}

@@ -10,7 +10,7 @@
 
 #include "mps_path.h"
 
-enum host_op { HOST_MINRTT, HOST_ECF, HOST_CLOSED, HOST_NR_OPS };
+enum host_op { HOST_MINRTT, HOST_ECF, HOST_CLOSED, HOST_RETRANS, HOST_NR_OPS };
 
 /* One question, as fuzz.c makes it and as Python packs it for "batch". */
 struct host_case {

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,8 +24,8 @@ SANITIZE = [
 
 PARTS = ["sut", "oracle", "fuzz"]
 PROFILES = ["wide", "real", "small", "edge", "equal"]
-MINRTT, ECF, CLOSED = range(3)
-ACTIVE, BACKUP, LOSS, SNDBUF = 1, 2, 4, 8
+MINRTT, ECF, CLOSED, RETRANS = range(4)
+ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE = 1, 2, 4, 8, 16, 32
 WAIT = -1
 NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER = range(4)
 MAX_PATHS = 8
@@ -66,6 +66,7 @@ class Path_:
     mss: int = 1000
     unsent: int = 0
     flags: int = ACTIVE | SNDBUF
+    stale: int = 0
 
 
 @dataclass
@@ -83,10 +84,9 @@ class Case:
         return HEAD.pack(
             *(self.op, self.beta, self.waiting, 0),
             *(self.pending, self.wnd_left, self.unacked, self.unit, len(self.paths)),
-        ) + b"".join(
-            PATH.pack(p.srtt, p.mdev, p.cwnd, p.inflight, p.mss, p.unsent, p.flags, 0)
-            for p in self.paths
-        ).ljust(MAX_PATHS * PATH.size, b"\0")
+        ) + b"".join(PATH.pack(*astuple(p)) for p in self.paths).ljust(
+            MAX_PATHS * PATH.size, b"\0"
+        )
 
     @classmethod
     def unpack(cls, data):
@@ -94,8 +94,7 @@ class Case:
             data
         )
         paths = [
-            Path_(*PATH.unpack_from(data, HEAD.size + i * PATH.size)[:-1])
-            for i in range(nr)
+            Path_(*PATH.unpack_from(data, HEAD.size + i * PATH.size)) for i in range(nr)
         ]
         return cls(paths, op, beta, waiting, pending, wnd_left, unacked, unit)
 

@@ -46,7 +46,7 @@ static void look(const struct mps_conn *c, struct view *v)
 			v->backup |= bit;
 		if (!(p->flags & MPS_PATH_LOSS))
 			ok |= bit;
-		if (p->flags & MPS_PATH_SNDBUF && v->room[i] > 0)
+		if (p->flags & MPS_PATH_SNDBUF && v->room[i] >= p->mss)
 			v->available |= bit;
 		if (p->srtt_us)
 			v->known |= bit;
@@ -156,7 +156,7 @@ static enum host_fault judge_pick(const struct host_case *q, const struct host_a
 		return FAULT_LOSS;
 	if (!(c->path[a->path].flags & MPS_PATH_SNDBUF))
 		return FAULT_SNDBUF;
-	if (v->room[a->path] <= 0)
+	if (v->room[a->path] < c->path[a->path].mss)
 		return FAULT_ROOM;
 	if (v->first && !(v->first & bit))
 		return FAULT_FIRST_SAMPLE;
@@ -166,10 +166,10 @@ static enum host_fault judge_pick(const struct host_case *q, const struct host_a
 	most = (__u64)v->room[a->path] < c->wnd_left ? (__u64)v->room[a->path] : c->wnd_left;
 	if (most > BURST)
 		most = BURST;
-	if (!a->bytes || a->bytes > most)
-		return FAULT_BYTES;
-	/* a first sample may be had for less */
-	if (!v->first && a->bytes != most)
+	/* an unmeasured path gets no more than the head fragment */
+	if (!(v->known & bit) && c->unit && most > c->unit)
+		most = c->unit;
+	if (!a->bytes || a->bytes != most)
 		return FAULT_BYTES;
 	if (v->first)
 		host_reached[REACHED_PICK_FIRST]++;

@@ -4,6 +4,7 @@
 
 #include "host.h"
 #include "mps_ecf.h"
+#include "mps_retrans.h"
 #include "mps_stats.h"
 
 void sut_answer(const struct host_case *q, struct host_answer *a)
@@ -17,6 +18,9 @@ void sut_answer(const struct host_case *q, struct host_answer *a)
 		break;
 	case HOST_ECF:
 		v = mps_ecf_pick(&q->conn, &st, q->beta);
+		break;
+	case HOST_RETRANS:
+		v = (struct mps_verdict){ .path = mps_default_retrans(&q->conn) };
 		break;
 	default:
 		v = mps_window_closed(&q->conn);

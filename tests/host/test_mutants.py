@@ -120,8 +120,8 @@ MUTANTS = {
     ),
     "unknown-slow-estimated": (
         "mps_ecf.h",
-        "!slow->srtt_us ||",
-        "",
+        "slow->srtt_us <= fast->srtt_us ||",
+        "(slow->srtt_us && slow->srtt_us <= fast->srtt_us) ||",
         "ecf-waiting",
     ),
     "never-waits": (
@@ -160,7 +160,24 @@ MUTANTS = {
         "want = MPS_PATH_ACTIVE",
         "sndbuf",
     ),
-    "room-ignored": ("mps_path.h", "== want && mps_cwnd_room(p)", "== want", "room"),
+    "room-ignored": (
+        "mps_path.h",
+        "== want && mps_cwnd_room(p) >= p->mss",
+        "== want",
+        "room",
+    ),
+    "part-of-a-segment": (
+        "mps_path.h",
+        "mps_cwnd_room(p) >= p->mss",
+        "mps_cwnd_room(p)",
+        "room",
+    ),
+    "first-sample-unbounded": (
+        "mps_path.h",
+        "if (!p->srtt_us && c->unit",
+        "if (0 && c->unit",
+        "bytes",
+    ),
     "queue-ignored": (
         "mps_path.h",
         "free > p->unsent ? free - p->unsent : 0",
