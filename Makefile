@@ -89,7 +89,7 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
 
 check-host:
-	$(Q)$(PYTHON) -m pytest -q tests/host
+	$(Q)$(PYTHON) -m pytest -q -ra tests/host
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(C_SOURCES)

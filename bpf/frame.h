@@ -244,11 +244,6 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	return mps_mark(msk, (__u32)v.path, MPS_S_SENT);
 }
 
-__noinline int mps_retrans_decide(const struct mps_conn *c __arg_nonnull)
-{
-	return mps_default_retrans(c);
-}
-
 /* get_retrans, from the worker. Without memory for the state the timer asks again. */
 static __always_inline int mps_retrans(struct mptcp_sock *msk)
 {
@@ -258,7 +253,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk)
 	if (!st)
 		return -EAGAIN;
 	mps_snap(msk, &st->snap);
-	path = mps_retrans_decide(&st->snap);
+	path = mps_default_retrans(&st->snap);
 	if (path >= 0)
 		ret = mps_mark(msk, (__u32)path, MPS_S_RETRANS);
 	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
@@ -270,8 +265,8 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk)
  * a pure function of include/; it is not asked while the peer's window is shut.
  */
 #define MPS_SCHEDULER(id, text, pick)                                                        \
-	__noinline __u64 id##_decide(const struct mps_conn *c __arg_nonnull,                 \
-				     struct mps_priv *priv __arg_nonnull)                    \
+	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,                       \
+				     struct mps_priv *priv MPS_ARG)                          \
 	{                                                                                    \
 		barrier_var(priv); /* a scheduler without state must not drop it */          \
 		return mps_pack(c->wnd_left ? pick(c, (void *)priv) : mps_window_closed(c)); \

@@ -78,7 +78,7 @@ static __always_inline bool mps_ecf_waits(__u64 pending, const struct mps_path *
 }
 
 /* x_f: the smallest known RTT among usable paths, whether it has room or not. */
-static __always_inline __s32 mps_ecf_fastest(const struct mps_conn *c, __u32 class)
+MPS_FN __s32 mps_ecf_fastest(const struct mps_conn *c MPS_ARG, __u32 class)
 {
 	__u32 i, best_rtt = ~0U;
 	__s32 best = MPS_WAIT;
@@ -103,17 +103,16 @@ static __always_inline struct mps_verdict mps_ecf_pick(const struct mps_conn *c,
 {
 	struct mps_verdict v;
 	const struct mps_path *fast, *slow;
-	bool active;
-	__u32 class = mps_usable_class(c, &active);
+	const __s32 class = mps_usable_class(c);
 	__s32 f, s;
 
-	if (!active)
+	if (class < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	s = mps_minrtt_available(c, class);
+	s = mps_minrtt_available(c, (__u32) class);
 	if (s < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
 	v = mps_send_on(c, (__u32)s);
-	f = mps_ecf_fastest(c, class);
+	f = mps_ecf_fastest(c, (__u32) class);
 	if (f < 0 || f == s)
 		return v;
 

@@ -27,7 +27,7 @@ static __always_inline bool mps_wants_first_sample(const struct mps_conn *c,
  * Index of the available path with the smallest RTT, an unknown one only where
  * no known one is available; MPS_WAIT if there is none at all.
  */
-static __always_inline __s32 mps_minrtt_available(const struct mps_conn *c, __u32 class)
+MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 class)
 {
 	__u64 best_rtt = ~0ULL;
 	__s32 best = MPS_WAIT;
@@ -54,13 +54,12 @@ static __always_inline __s32 mps_minrtt_available(const struct mps_conn *c, __u3
 
 static __always_inline struct mps_verdict mps_minrtt_pick(const struct mps_conn *c)
 {
-	bool active;
-	__u32 class = mps_usable_class(c, &active);
+	const __s32 class = mps_usable_class(c);
 	__s32 i;
 
-	if (!active)
+	if (class < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	i = mps_minrtt_available(c, class);
+	i = mps_minrtt_available(c, (__u32) class);
 	if (i < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
 	return mps_send_on(c, (__u32)i);

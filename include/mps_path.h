@@ -131,29 +131,30 @@ static __always_inline bool mps_has_inflight(const struct mps_path *p)
 
 /*
  * Backups carry data only when no other subflow is active (RFC 8684, 3.3.8).
- * Returns the value of MPS_PATH_BACKUP that usable paths have; *active says
- * whether there is any active path at all.
+ * Returns the value of MPS_PATH_BACKUP that usable paths have, or -1 when no
+ * path is active at all.
  */
-static __always_inline __u32 mps_usable_class(const struct mps_conn *c, bool *active)
+MPS_FN __s32 mps_usable_class(const struct mps_conn *c MPS_ARG)
 {
-	__u32 i, class = MPS_PATH_BACKUP;
+	__s32 class = -1;
+	__u32 i;
 
-	*active = false;
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		if (i >= c->nr_paths)
 			break;
 		if (!mps_is_active(&c->path[i]))
 			continue;
-		*active = true;
 		if (!mps_is_backup(&c->path[i]))
-			class = 0;
+			return 0;
+		class = MPS_PATH_BACKUP;
 	}
 	return class;
 }
 
+/* class: what mps_usable_class() said, and not -1 */
 static __always_inline bool mps_is_usable(const struct mps_path *p, __u32 class)
 {
-	return mps_is_active(p) && (p->flags & MPS_PATH_BACKUP) == class;
+	return (p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | class);
 }
 
 /*
@@ -182,22 +183,27 @@ static __always_inline struct mps_verdict mps_send_on(const struct mps_conn *c, 
  * the subflow that is chosen here (mptcp_check_allowed_size()), whatever its
  * congestion window says, or nobody would ever hear of the opening.
  */
+MPS_FN __s32 mps_first_usable(const struct mps_conn *c MPS_ARG)
+{
+	const __s32 class = mps_usable_class(c);
+	__u32 i;
+
+	for (i = 0; class >= 0 && i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		if (mps_is_usable(&c->path[i], (__u32) class))
+			return (__s32)i;
+	}
+	return MPS_WAIT;
+}
+
 static __always_inline struct mps_verdict mps_window_closed(const struct mps_conn *c)
 {
 	struct mps_verdict v = mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	bool active;
-	__u32 i, class = mps_usable_class(c, &active);
 
 	if (c->unacked)
 		return mps_wait_for(MPS_WAIT_PEER_WINDOW);
-	for (i = 0; i < MPS_MAX_PATHS; i++) {
-		if (i >= c->nr_paths)
-			break;
-		if (!mps_is_usable(&c->path[i], class))
-			continue;
-		v.path = (__s32)i;
-		break;
-	}
+	v.path = mps_first_usable(c);
 	return v;
 }
 

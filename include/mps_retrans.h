@@ -12,7 +12,7 @@
 #include "mps_path.h"
 
 /* Index of the path, or MPS_WAIT when none is fit. */
-static __always_inline __s32 mps_default_retrans(const struct mps_conn *c)
+MPS_FN __s32 mps_default_retrans(const struct mps_conn *c MPS_ARG)
 {
 	__s32 pick = MPS_WAIT, backup = MPS_WAIT;
 	__u32 i, min_stale = ~0U;

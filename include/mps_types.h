@@ -17,6 +17,20 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
+/*
+ * A function of its own also in BPF: global there, so that the verifier checks
+ * it once by itself, with any arguments, instead of once for each state of each
+ * caller. Loops over the paths are such functions; without it, their outcomes
+ * multiply. MPS_ARG: a pointer argument, never NULL.
+ */
+#ifdef __bpf__
+#define MPS_FN __attribute__((noinline, weak))
+#define MPS_ARG __attribute__((btf_decl_tag("arg:nonnull")))
+#else
+#define MPS_FN static inline __attribute__((unused))
+#define MPS_ARG
+#endif
+
 /* Longest name of a scheduler with its NUL: MPTCP_SCHED_NAME_MAX, net/mptcp.h */
 #define MPS_NAME_LEN 16
 

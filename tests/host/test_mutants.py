@@ -132,7 +132,7 @@ MUTANTS = {
     ),
     "backups-ignored": (
         "mps_path.h",
-        "mps_is_active(p) && (p->flags & MPS_PATH_BACKUP) == class",
+        "(p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | class)",
         "mps_is_active(p) && class < 3",
         "backup",
     ),
@@ -206,8 +206,8 @@ MUTANTS = {
     "unacked-ignored": ("mps_path.h", "if (c->unacked)", "if (0)", "window-closed"),
     "probe-on-backup": (
         "mps_path.h",
-        "if (!mps_is_usable(&c->path[i], class))",
-        "if (!mps_is_active(&c->path[i]) || class > 2)",
+        "if (mps_is_usable(&c->path[i], (__u32)class))",
+        "if (mps_is_active(&c->path[i]))",
         "window-closed",
     ),
     "beyond-the-last-path": (
