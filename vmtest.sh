@@ -18,7 +18,8 @@ usage() {
 		usage: vmtest.sh COMMAND [OPTION...] [-- ARGUMENT...]
 
 		Builds the project inside a Debian 13 root of its own (made once, kept in build/), boots a
-		stock Debian kernel with it and runs things there. Works with and without KVM. Needs root.
+		stock Debian kernel with it and runs things there. Works with and without KVM, as
+		root or, where user namespaces allow it, as anybody.
 
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
@@ -82,13 +83,14 @@ host_needs() {
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
 	if [ ${#missing[@]} -eq 0 ]; then
 		# Without its lists apt cannot say which mirror is Debian's; root.sh asks it.
-		! command -v apt-get >/dev/null || apt-get update -q >"$log/host.log" 2>&1 </dev/null ||
+		! command -v apt-get >/dev/null || [ -n "${VMTEST_IN_USERNS:-}" ] || apt-get update -q >"$log/host.log" 2>&1 </dev/null ||
 			say "apt-get update failed on the host, going on (build/log/host.log)"
 		return 0
 	fi
 	local line="apt-get install --no-install-recommends ${missing[*]}"
-	command -v apt-get >/dev/null ||
-		die "missing on this host: ${missing[*]} (on Debian or Ubuntu: $line)"
+	if ! command -v apt-get >/dev/null || [ -n "${VMTEST_IN_USERNS:-}" ]; then
+		die "missing on this host: ${missing[*]} (on Debian or Ubuntu, as root: $line)"
+	fi
 	say "installing on the host: ${missing[*]} ..."
 	{
 		apt-get update -q &&
@@ -272,6 +274,16 @@ guest() {
 
 # --- commands
 
+# Mounts and chroots need root, or a user namespace in which this user is root.
+without_root() {
+	local enter=(unshare --user --map-root-user --map-auto --mount --)
+	if [ -z "${VMTEST_IN_USERNS:-}" ] && "${enter[@]}" true 2>/dev/null; then
+		VMTEST_IN_USERNS=1 exec "${enter[@]}" "$0" "$@"
+	fi
+	die "this needs root (sudo $0 $command), or user namespaces for everybody and a range of" \
+		"user ids for you in /etc/subuid and /etc/subgid (package uidmap)"
+}
+
 # each NAME TIMEOUT [option...] -- COMMAND...: one guest per kernel wanted, the worst status wins.
 each() {
 	local k status=0 s
@@ -308,6 +320,7 @@ do_test() {
 }
 
 [ $# -gt 0 ] || { usage >&2; exit 2; }
+given=("$@")
 command=
 kernel=latest
 timeout=
@@ -346,7 +359,7 @@ esac
 [[ $timeout =~ ^[0-9]*$ && $memory =~ ^[0-9]+$ ]] || usage_error "not a number"
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
-[ "$(id -u)" = 0 ] || die "this needs root (it mounts file systems): sudo $0 $command"
+[ "$(id -u)" = 0 ] || without_root "${given[@]}"
 
 [ "$command" != lint ] || want_build=0
 build_all
