@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs mptcp-sched, and keeps book of the schedulers that tests share."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+
+PROGRAM = "mptcp-sched"
+PIN_DIR = "/sys/fs/bpf/mptcp-sched"
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self):
+        return json.loads(self.out)
+
+    @property
+    def error(self):
+        """The last error object on stderr, as --json prints it."""
+        errors = [json.loads(line) for line in self.err.splitlines()]
+        return [e["error"] for e in errors if "error" in e][-1]
+
+    @property
+    def notes(self):
+        return self.err
+
+
+def sched(*args, net=None, prefix=()):
+    """Runs it in a namespace and, where `prefix` says so, under another command."""
+
+    def call():
+        return subprocess.run(
+            [*prefix, PROGRAM, *map(str, args)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    if net:
+        with net.inside():
+            done = call()
+    else:
+        done = call()
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def ok(*args, **options):
+    """Runs it with --json and returns what it prints."""
+    result = sched("--json", *args, **options)
+    assert result.code == 0, f"{PROGRAM} {args}: {result.code} {result.err}"
+    return result.data
+
+
+def stats(net=None):
+    args = ("--netns", net.name) if net else ()
+    return ok("stats", *args)["connections"]
+
+
+def stats_of(token, net=None):
+    """The statistics of one connection, by the token of its end."""
+    found = [c for c in stats(net) if int(c["token"], 16) == token]
+    assert len(found) == 1, f"token {token:08x} is in {found}"
+    return found[0]
+
+
+def available():
+    with open("/proc/sys/net/mptcp/available_schedulers") as f:
+        return set(f.read().split())
+
+
+class Shared:
+    """Loading takes seconds without KVM, so modules pass loaded schedulers on."""
+
+    def __init__(self):
+        self.names = set()
+
+    def need(self, *names):
+        """Exactly these of ours are loaded."""
+        for name in self.names - set(names):
+            ok("unload", "--force", name)
+            self.names.discard(name)
+        for name in sorted(set(names) - self.names):
+            ok("load", name)
+            self.names.add(name)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Fixtures of the guest's tests; each test leaves the guest as it found it."""
+
+import os
+import platform
+import time
+from pathlib import Path
+
+import hygiene
+import pytest
+from command import Shared, sched
+from lab import Lab, run
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "virtual_time: runs only in a guest whose clock counts instructions"
+    )
+
+
+def pytest_collection_modifyitems(items):
+    virtual = os.environ.get("VM_VIRTUAL_TIME") == "1"
+    for item in items:
+        # Generous: a hang is meant, and the guest may share its CPUs.
+        item.add_marker(pytest.mark.timeout(600 if virtual else 150))
+
+
+@pytest.fixture(scope="session")
+def _shared():
+    run("modprobe", "mptcp_sched_bpf")
+    shared = Shared()
+    yield shared
+    shared.need()
+
+
+@pytest.fixture(scope="session")
+def has_get_send():
+    """The form of the kernel's hooks, told without the program under test."""
+    with open("/sys/kernel/btf/vmlinux", "rb") as f:
+        return b"\0get_send\0" in f.read()
+
+
+@pytest.fixture(scope="session")
+def suffix(has_get_send):
+    """Of the objects for this kernel."""
+    return ".bpf.o" if has_get_send else ".pre615.bpf.o"
+
+
+@pytest.fixture(scope="session")
+def kernel_release():
+    return platform.release()
+
+
+@pytest.fixture(scope="session")
+def compiled(has_get_send, tmp_path_factory):
+    """compiled(name): a test object of tests/guest/bpf in this kernel's form."""
+    made = {}
+    form = () if has_get_send else ("-DMPS_PRE615",)
+    headers = f"/usr/include/{platform.machine()}-linux-gnu"
+
+    def compile_object(name):
+        if name not in made:
+            out = tmp_path_factory.mktemp("bpf") / f"{name}.bpf.o"
+            run("clang", "--target=bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror",
+                *form, f"-I{TOP}/include", f"-I{TOP}/bpf", "-idirafter", headers,
+                "-c", HERE / "bpf" / f"{name}.bpf.c", "-o", out)  # fmt: skip
+            made[name] = out
+        return made[name]
+
+    return compile_object
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind(_shared):
+    """Fails a test after which the kernel complained or something is left."""
+    log = hygiene.KernelLog()
+    yield
+    # The kernel frees sockets, namespaces and links behind the caller's back.
+    deadline = time.monotonic() + 10
+    while (left := hygiene.leftovers(_shared)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    bad = hygiene.complaints(log.lines())
+    log.close()
+    assert not bad, "the kernel complained: " + "\n".join(bad)
+    assert not left, "left behind: " + "; ".join(left)
+
+
+@pytest.fixture
+def none_loaded(_shared):
+    """No scheduler of ours; what the test loads it unloads itself, or this does."""
+    _shared.need()
+    yield
+    sched("unload", "--all", "--force")
+
+
+@pytest.fixture
+def both_loaded(_shared):
+    _shared.need("bpf_minrtt", "bpf_ecf")
+    return ("bpf_minrtt", "bpf_ecf")
+
+
+@pytest.fixture
+def labs():
+    """labs(path, ...) makes a lab that goes with the test."""
+    made = []
+
+    def make(*paths, **options):
+        made.append(Lab(*paths, **options))
+        return made[-1]
+
+    yield make
+    for lab in made:
+        lab.close()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What must be as it was when a test is over."""
+
+import os
+import sys
+from pathlib import Path
+
+from command import PIN_DIR, available
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vm"))
+from boot import COMPLAINTS
+
+BPFFS = "/sys/fs/bpf"
+
+
+class KernelLog:
+    """What the kernel says from now on; its whole log is read record by record."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def lines(self):
+        """Every line since the last call."""
+        texts = []
+        while True:
+            try:
+                record = os.read(self.fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return texts
+            except BrokenPipeError:  # overwritten before it was read: say so
+                texts.append("BUG: the kernel log overran")
+                continue
+            texts.append(record.partition(";")[2].splitlines()[0])
+
+    def close(self):
+        os.close(self.fd)
+
+
+def complaints(lines):
+    return [line for line in lines if COMPLAINTS.search(line)]
+
+
+def pins():
+    found = []
+    for where, _, files in os.walk(BPFFS):
+        found += [os.path.join(where, name) for name in files]
+    return sorted(found)
+
+
+def namespaces():
+    return sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else []
+
+
+def leftovers(shared):
+    """What is there beyond what the shared book says; empty when all is well."""
+    found = []
+    extra = available() ^ ({"default"} | shared.names)
+    if extra:
+        found.append(f"schedulers registered and not expected, or the reverse: {extra}")
+    expected = sorted(os.path.join(PIN_DIR, name) for name in shared.names)
+    if pins() != expected:
+        found.append(f"pins {pins()}, expected {expected}")
+    if namespaces():
+        found.append(f"network namespaces {namespaces()}")
+    with open("/proc/sys/net/mptcp/scheduler") as f:
+        name = f.read().strip()
+    if name != "default":
+        found.append(f"the guest's own namespace selects {name}")
+    return found

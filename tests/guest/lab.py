@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two network namespaces and the paths between them, one lab per test.
+
+The client reaches the server's address over path 1; every further path is a
+subflow endpoint of the client, with a routing table of its own. Namespaces are
+entered per thread (setns), so sockets need no process of their own, which would
+cost seconds in a guest without KVM.
+"""
+
+import contextlib
+import os
+import secrets
+import subprocess
+import time
+from dataclasses import dataclass
+
+SERVICE = {4: "10.99.0.1", 6: "fd99::1"}
+
+
+def run(*command, stdin=None, check=True):
+    done = subprocess.run(
+        command, input=stdin, capture_output=True, text=True, timeout=60, check=False
+    )
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}{done.stderr}{stdin}")
+    return done
+
+
+def until(condition, seconds, what):
+    """Polls; returns what the condition returned. A deadline is not a measure."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Path:
+    mbit: float = 20
+    rtt_ms: float = 10
+    backup: bool = False
+    limit: int = 300  # packets in each direction's queue
+
+    def netem(self, loss=0):
+        shape = f"rate {round(self.mbit * 1e6)}bit delay {self.rtt_ms / 2:g}ms"
+        return f"{shape} limit {self.limit}" + (f" loss {loss}%" if loss else "")
+
+
+class Netns:
+    def __init__(self):
+        self.name = f"t{secrets.token_hex(4)}"
+        run("ip", "netns", "add", self.name)
+        self.fd = os.open(f"/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC)
+
+    @property
+    def inode(self):
+        return os.fstat(self.fd).st_ino
+
+    def close(self):
+        os.close(self.fd)
+        run("ip", "netns", "del", self.name)
+
+    @contextlib.contextmanager
+    def inside(self):
+        """The calling thread in this namespace; what it starts begins there too."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        os.setns(self.fd, os.CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            os.setns(home, os.CLONE_NEWNET)
+            os.close(home)
+
+    def ip(self, *lines, family=4):
+        """ip's own batches: a process for each line would cost seconds."""
+        text = "\n".join(lines) + "\n"
+        run("ip", f"-{family}", "-n", self.name, "-batch", "-", stdin=text)
+
+    def tc(self, *lines):
+        run("tc", "-n", self.name, "-batch", "-", stdin="\n".join(lines) + "\n")
+
+    def run(self, *command, **options):
+        with self.inside():
+            return run(*command, **options)
+
+    def read(self, path):
+        with self.inside(), open(path) as f:
+            return f.read()
+
+    def sysctl(self, key, value=None):
+        """The value of net.KEY, after setting it where one is given."""
+        path = f"/proc/sys/net/{key}"
+        if value is not None:
+            with self.inside(), open(path, "w") as f:
+                f.write(str(value))
+        return self.read(path).strip()
+
+    @property
+    def scheduler(self):
+        return self.sysctl("mptcp/scheduler")
+
+    @scheduler.setter
+    def scheduler(self, name):
+        assert self.sysctl("mptcp/scheduler", name) == name
+
+    def mib(self, name):
+        """One counter of the MPTCP MIB."""
+        head, values = (
+            line.split()[1:]
+            for line in self.read("/proc/thread-self/net/netstat").splitlines()
+            if line.startswith("MPTcpExt:")
+        )
+        return int(dict(zip(head, values, strict=True))[name])
+
+    def sent_bytes(self, device):
+        """Bytes that left through a device, headers included."""
+        for line in self.read("/proc/thread-self/net/dev").splitlines():
+            name, _, rest = line.partition(":")
+            if name.strip() == device:
+                return int(rest.split()[8])
+        raise AssertionError(f"no device {device} in {self.name}")
+
+
+class Lab:
+    def __init__(self, *paths, v6=False):
+        self.paths = paths or (Path(), Path())
+        self.family = 6 if v6 else 4
+        self.address = SERVICE[self.family]
+        self.client = Netns()
+        try:
+            self.server = Netns()
+        except BaseException:
+            self.client.close()
+            raise
+        try:
+            self._link()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        try:
+            self.client.close()
+        finally:
+            self.server.close()
+
+    def local(self, i, end=1):
+        """Address of the client (1) or the server (2) on path i, from 1."""
+        return f"fd00:{i}::{end}" if self.family == 6 else f"10.0.{i}.{end}"
+
+    def device(self, i):
+        return f"p{i}"
+
+    def endpoint(self, i, verb="add"):
+        """Client endpoint: path i as a further subflow of each connection."""
+        self.client.ip(self._endpoint_line(i, verb))
+
+    def _endpoint_line(self, i, verb="add"):
+        if verb == "del":
+            return f"mptcp endpoint delete id {i}"
+        flags = "subflow backup" if self.paths[i - 1].backup else "subflow"
+        return f"mptcp endpoint add {self.local(i)} id {i} dev p{i} {flags}"
+
+    def _link(self):
+        width, host = (64, 128) if self.family == 6 else (24, 32)
+        nodad = " nodad" if self.family == 6 else ""
+        service = f"{self.address}/{host}"
+        client = ["link set lo up"]
+        server = ["link set lo up", f"addr add {service} dev lo{nodad}"]
+        for i, _ in enumerate(self.paths, 1):
+            dev = self.device(i)
+            client += [
+                f"link add {dev} type veth peer name {dev} netns {self.server.name}",
+                f"link set {dev} gso_max_segs 1 up",
+                f"addr add {self.local(i)}/{width} dev {dev}{nodad}",
+            ]
+            server += [
+                f"addr add {self.local(i, 2)}/{width} dev {dev}{nodad}",
+                f"link set {dev} gso_max_segs 1 up",
+            ]
+        limits = "mptcp limits set subflow 8 add_addr_accepted 8"
+        self.client.ip(*client, family=self.family)
+        self.server.ip(*server, limits, family=self.family)
+        routes = []
+        for i, _ in enumerate(self.paths, 1):
+            via = f"route add {service} via {self.local(i, 2)} dev {self.device(i)}"
+            routes.append(f"{via} table {100 + i}")
+            routes.append(f"rule add from {self.local(i)} lookup {100 + i}")
+            if i == 1:
+                routes.append(via)
+        self.client.ip(limits, *routes, family=self.family)
+        for net in (self.client, self.server):
+            net.tc(
+                *(
+                    f"qdisc add dev {self.device(i)} root netem {path.netem()}"
+                    for i, path in enumerate(self.paths, 1)
+                )
+            )
+
+    def endpoints(self):
+        """All paths but the first become subflows; returns the lab."""
+        lines = [self._endpoint_line(i) for i in range(2, len(self.paths) + 1)]
+        if lines:
+            self.client.ip(*lines)
+        return self
+
+    def carrier(self, i, up):
+        """Takes path i down at the server's end: the client loses its carrier."""
+        self.server.ip(f"link set {self.device(i)} {'up' if up else 'down'}")
+
+    def loss(self, i, percent):
+        for net in (self.client, self.server):
+            shape = self.paths[i - 1].netem(percent)
+            net.tc(f"qdisc change dev {self.device(i)} root netem {shape}")
+
+    def sent(self, net=None):
+        """Bytes that left the client (or another end), per path."""
+        net = net or self.client
+        return [net.sent_bytes(self.device(i + 1)) for i in range(len(self.paths))]

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0
+"""MPTCP connections and transfers whose content is checked by its hash."""
+
+import contextlib
+import hashlib
+import itertools
+import random
+import select
+import socket
+import struct
+import threading
+from dataclasses import dataclass
+
+from lab import until
+
+IPPROTO_MPTCP = 262
+SOL_MPTCP = 284
+MPTCP_INFO = 1
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+
+_ports = itertools.count(5001)
+_seeds = itertools.count(1)
+
+
+@dataclass
+class Info:
+    """struct mptcp_info, uapi/linux/mptcp.h: what the tests need of it."""
+
+    extra_subflows: int
+    token: int
+    write_seq: int
+    snd_una: int
+    retransmits: int
+    bytes_retrans: int
+    bytes_sent: int
+    subflows: int
+
+
+def info(sock):
+    raw = sock.getsockopt(SOL_MPTCP, MPTCP_INFO, 96)
+    return Info(
+        extra_subflows=raw[0],
+        token=struct.unpack_from("=I", raw, 12)[0],
+        write_seq=struct.unpack_from("=Q", raw, 16)[0],
+        snd_una=struct.unpack_from("=Q", raw, 24)[0],
+        retransmits=struct.unpack_from("=I", raw, 44)[0],
+        bytes_retrans=struct.unpack_from("=Q", raw, 48)[0],
+        bytes_sent=struct.unpack_from("=Q", raw, 56)[0],
+        subflows=raw[80],
+    )
+
+
+def make_socket(net, family, protocol=IPPROTO_MPTCP):
+    with net.inside():
+        sock = socket.socket(FAMILY[family], socket.SOCK_STREAM, protocol)
+    sock.settimeout(60)
+    return sock
+
+
+def listen(lab, protocol=IPPROTO_MPTCP):
+    sock = make_socket(lab.server, lab.family, protocol)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((lab.address, next(_ports)))
+    sock.listen(64)
+    return sock
+
+
+class Connection:
+    """Both ends of one connection."""
+
+    def __init__(self, lab, listener, protocol=IPPROTO_MPTCP):
+        self.client = make_socket(lab.client, lab.family, protocol)
+        try:
+            self.client.connect(listener.getsockname()[:2])
+            self.server = listener.accept()[0]
+        except BaseException:
+            self.client.close()
+            raise
+        self.server.settimeout(60)
+        # The client makes its other subflows once data has come back to it; the
+        # client's own counters stay at 0.
+        self.server.sendall(b"!")
+        assert self.client.recv(1) == b"!"
+
+    def close(self):
+        self.client.close()
+        self.server.close()
+
+    def wait_subflows(self, count, seconds=20):
+        """Until both ends have that many subflows besides the first."""
+        for end in (self.client, self.server):
+            until(
+                lambda end=end: info(end).extra_subflows >= count,
+                seconds,
+                f"{count} more subflows, there are {info(end).extra_subflows}",
+            )
+        return self
+
+
+@contextlib.contextmanager
+def connection(lab, protocol=IPPROTO_MPTCP, subflows=None):
+    """One connection with all its subflows; the client's end has its scheduler."""
+    if subflows is None:
+        subflows = len(lab.paths) if protocol == IPPROTO_MPTCP else 1
+    listener = listen(lab)
+    try:
+        conn = Connection(lab, listener, protocol)
+        try:
+            if subflows > 1:
+                conn.wait_subflows(subflows - 1)
+            yield conn
+        finally:
+            conn.close()
+    finally:
+        listener.close()
+
+
+def random_bytes(size):
+    return random.Random(next(_seeds)).randbytes(size)
+
+
+class Transfer:
+    """One direction of a connection in the background: data, and its receiver."""
+
+    def __init__(self, source, sink, size):
+        self.source, self.sink, self.size = source, sink, size
+        self.data = random_bytes(size)
+        self.received = 0
+        self.reading = threading.Event()
+        self.reading.set()
+        self.errors = []
+        self.digest = hashlib.sha256()
+        self.stop = False
+        self.threads = [
+            threading.Thread(target=self._guard, args=(work,), daemon=True)
+            for work in (self._send, self._receive)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _guard(self, work):
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - the test's thread raises it
+            self.errors.append(error)
+
+    def _send(self):
+        self.source.sendall(self.data)
+
+    def _receive(self):
+        while self.received < self.size and not self.stop:
+            if not self.reading.wait(0.2):
+                continue
+            if not select.select([self.sink], [], [], 0.2)[0]:
+                continue
+            part = self.sink.recv(65536)
+            if not part:
+                break
+            self.digest.update(part)
+            self.received += len(part)
+
+    def reached(self, part, seconds=30):
+        """Until that part of the data (0 to 1) has arrived."""
+        want = self.size * part
+        until(
+            lambda: self.received >= want or self.errors,
+            seconds,
+            f"{want:.0f} of {self.size} bytes, {self.received} arrived",
+        )
+        assert not self.errors, self.errors
+        return self
+
+    def finish(self, seconds=60):
+        """All of it arrived, as it was sent, and is acknowledged."""
+        try:
+            until(
+                lambda: self.received == self.size or self.errors,
+                seconds,
+                lambda_text(self),
+            )
+            assert not self.errors, self.errors
+        finally:
+            self.stop = True
+            self.reading.set()
+            for thread in self.threads:
+                thread.join(5)
+        assert self.digest.digest() == hashlib.sha256(self.data).digest()
+        return self
+
+    def acknowledged(self, seconds=20):
+        def done():
+            now = info(self.source)
+            return now.snd_una == now.write_seq
+
+        until(done, seconds, "everything acknowledged at data level")
+        return self
+
+
+class lambda_text:
+    """Text of a transfer's state at the time it is printed."""
+
+    def __init__(self, transfer):
+        self.transfer = transfer
+
+    def __str__(self):
+        t = self.transfer
+        return f"all of {t.size} bytes, {t.received} arrived"
+
+
+def upload(conn, size):
+    return Transfer(conn.client, conn.server, size)
+
+
+def download(conn, size):
+    return Transfer(conn.server, conn.client, size)
