@@ -111,6 +111,7 @@ def labs():
         made.append(Lab(*paths, **options))
         return made[-1]
 
+    make.forget = made.remove
     yield make
     for lab in made:
         lab.close()

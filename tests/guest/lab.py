@@ -5,6 +5,10 @@ The client reaches the server's address over path 1; every further path is a
 subflow endpoint of the client, with a routing table of its own. Namespaces are
 entered per thread (setns), so sockets need no process of their own, which would
 cost seconds in a guest without KVM.
+
+This is not the benchmarks' lab (bench/lib/netlab.py): a test needs it set up in a
+second, with IPv6, backups or eight paths, and no exact timing. Tests that do need
+that take the other one (test_ecf_waits.py).
 """
 
 import contextlib
@@ -51,9 +55,13 @@ class Path:
 
 
 class Netns:
-    def __init__(self):
-        self.name = f"t{secrets.token_hex(4)}"
-        run("ip", "netns", "add", self.name)
+    """A new namespace; with a name, one that somebody else has made and removes."""
+
+    def __init__(self, name=None):
+        self.name = name or f"t{secrets.token_hex(4)}"
+        self.own = not name
+        if self.own:
+            run("ip", "netns", "add", self.name)
         self.fd = os.open(f"/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC)
 
     @property
@@ -62,7 +70,8 @@ class Netns:
 
     def close(self):
         os.close(self.fd)
-        run("ip", "netns", "del", self.name)
+        if self.own:
+            run("ip", "netns", "del", self.name)
 
     @contextlib.contextmanager
     def inside(self):

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The program's counters against ss, the socket's own and the devices'."""
+
+import re
+
+import pytest
+from command import ok, sched, stats_of
+from lab import Path
+from traffic import connection, info, upload
+
+SIZE = 1 << 20
+# Ethernet, IPv4, TCP with timestamps and the longest DSS option
+HEADERS = 14 + 20 + 20 + 12 + 28
+
+
+@pytest.fixture(autouse=True)
+def _loaded(both_loaded):
+    pass
+
+
+def ss(net):
+    """What `ss -tin` says of each established subflow, by local address."""
+    found = {}
+    lines = net.run("ss", "-tinHO", "state", "established").stdout.splitlines()
+    for line in lines:
+        local = re.match(r"\s*\d+\s+\d+\s+(\S+)", line).group(1).split("%")[0]
+        number = {
+            key: float(value)
+            for key, value in re.findall(r"\b(bytes_\w+|cwnd|rtt):([0-9.]+)", line)
+        }
+        found[local.rsplit(":", 1)[0]] = number
+    return found
+
+
+def by_address(conn_stats):
+    return {s["local"].rsplit(":", 1)[0]: s for s in conn_stats["subflows"]}
+
+
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
+def test_against_ss_and_the_devices(labs, name):
+    """Every byte is counted once, on the subflow and the device that carried it."""
+    # queues that hold all of it, so that nothing is lost
+    lab = labs(Path(10, 20, limit=2000), Path(10, 40, limit=2000)).endpoints()
+    lab.client.scheduler = name
+    with connection(lab) as conn:
+        before = lab.sent()
+        upload(conn, SIZE).finish().acknowledged()
+        tcp = ss(lab.client)
+        conn_stats = stats_of(info(conn.client).token)
+        moved = [b - a for a, b in zip(before, lab.sent(), strict=True)]
+        socket_info = info(conn.client)
+    subflows = by_address(conn_stats)
+    assert set(subflows) <= set(tcp)
+    new = sum(s["counters"]["bytes_sent"] for s in subflows.values())
+    again = sum(s["counters"]["bytes_retrans"] for s in subflows.values())
+    assert new == SIZE == socket_info.bytes_sent
+    assert again == socket_info.bytes_retrans
+    for i, (address, subflow) in enumerate(sorted(subflows.items())):
+        own = tcp[address]
+        counted = (
+            subflow["counters"]["bytes_sent"] + subflow["counters"]["bytes_retrans"]
+        )
+        repaired = own.get("bytes_retrans", 0)
+        assert counted == own["bytes_sent"] - repaired
+        assert subflow["tcp"]["bytes_sent"] == own["bytes_sent"]
+        assert subflow["cwnd"] == own["cwnd"]
+        assert subflow["srtt_us"] == pytest.approx(own["rtt"] * 1000, abs=1)
+        packets = own["bytes_sent"] / 1000 + 50
+        assert own["bytes_sent"] <= moved[i] <= own["bytes_sent"] + packets * HEADERS
+    counters = conn_stats["counters"]
+    assert counters["decisions"] == counters["picks"] + sum(
+        conn_stats["waits"].values()
+    )
+    picks = sum(s["counters"]["picks"] for s in subflows.values())
+    assert counters["picks"] == picks
+
+
+def test_stats_of_one_namespace_and_text(labs):
+    """The table for people has the same numbers; --netns leaves out the rest."""
+    lab, other = labs(), labs()
+    lab.client.scheduler = other.client.scheduler = "bpf_minrtt"
+    with connection(lab, subflows=1) as conn, connection(other, subflows=1) as conn2:
+        upload(conn, 100_000).finish().acknowledged()
+        upload(conn2, 50_000).finish().acknowledged()
+        here = ok("stats", "--netns", lab.client.name)["connections"]
+        everywhere = ok("stats")["connections"]
+        text = sched("stats", "--netns", lab.client.name)
+    assert [c["netns"] for c in here] == [lab.client.name]
+    assert {c["netns"] for c in everywhere} == {lab.client.name, other.client.name}
+    assert text.code == 0
+    assert here[0]["token"][2:] in text.out
+    assert re.search(r"\b100000\b", text.out)
+    assert not re.search(r"\b50000\b", text.out)
+
+
+def test_show_says_what_is_there(labs, has_get_send, kernel_release):
+    lab = labs()
+    lab.client.scheduler = "bpf_ecf"
+    with connection(lab, subflows=1) as conn:
+        upload(conn, 1000).finish()
+        state = ok("show")
+    hook = "get_send" if has_get_send else "get_subflow"
+    assert state["kernel"] == {
+        "release": kernel_release,
+        "support": "bridge",
+        "hook": hook,
+    }
+    schedulers = {s["name"]: s for s in state["schedulers"]}
+    assert set(schedulers) == {"default", "bpf_minrtt", "bpf_ecf"}
+    assert schedulers["bpf_ecf"]["namespaces"] == [lab.client.name]
+    assert schedulers["bpf_ecf"]["connections"] == 1
+    assert schedulers["bpf_ecf"]["state"] == "registered"
+    assert schedulers["bpf_minrtt"]["connections"] == 0
+    spaces = {n["netns"]: n for n in state["namespaces"]}
+    assert spaces[lab.client.name]["scheduler"] == "bpf_ecf"
+    assert spaces[lab.client.name]["inode"] == lab.client.inode
+    assert spaces[lab.server.name]["scheduler"] == "default"
+    assert [(li["netns"], li["scheduler"]) for li in state["listeners"]] == [
+        (lab.server.name, "default")
+    ]
+
+
+def test_list_says_what_is_there(labs):
+    lab = labs()
+    lab.server.scheduler = "bpf_minrtt"
+    found = {s["name"]: s for s in ok("list")["schedulers"]}
+    assert set(found) == {"bpf_minrtt", "bpf_ecf", "default"}
+    assert found["bpf_minrtt"]["namespaces"] == [lab.server.name]
+    assert found["bpf_ecf"]["registered"] and found["bpf_ecf"]["builtin"]
+    assert found["bpf_ecf"]["pin"] == "/sys/fs/bpf/mptcp-sched/bpf_ecf"
+    assert found["default"]["origin"] == "kernel"
+    (beta,) = found["bpf_ecf"]["tunables"]
+    assert beta["name"] == "beta"
+    assert beta["min"] <= beta["default"] <= beta["max"]
+
+
+def test_doctor_finds_this_machine_fit():
+    result = sched("--json", "doctor")
+    assert result.code == 0, result.out + result.err
+    assert result.data

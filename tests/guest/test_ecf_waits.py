@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""ECF waits where that pays, and only there: the paper's cells, in virtual time.
+
+Real time would make the RTTs of these cells depend on the host's load. The lab is
+that of the benchmarks, whose queues stand between the ends as in a network.
+"""
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import stats_of
+from lab import Netns
+from traffic import connection, download, info
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "lib"))
+import netlab
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("both_loaded")]
+SIZE = 512 << 10
+ROUNDS = 3
+
+
+class BenchLab:
+    """The benchmarks' lab as traffic.py takes it."""
+
+    family = 4
+
+    def __init__(self, lab):
+        self.paths = lab.paths
+        self.address = lab.address("server", 0)
+        self.client = Netns(lab.names["client"])
+        self.server = Netns(lab.names["server"])
+
+    def close(self):
+        self.client.close()
+        self.server.close()
+
+
+def cell(name, *paths):
+    """Some downloads over one connection; the server's statistics of it."""
+    with netlab.Lab(paths) as bench, contextlib.closing(BenchLab(bench)) as lab:
+        lab.server.scheduler = name
+        with connection(lab) as conn:
+            for _ in range(ROUNDS):
+                download(conn, SIZE).finish().acknowledged()
+                time.sleep(1)
+            return stats_of(info(conn.server).token)
+
+
+def sent(conn_stats):
+    return [s["counters"]["bytes_sent"] for s in conn_stats["subflows"]]
+
+
+HETEROGENEOUS = (
+    netlab.Path("slow", mbit=0.3, rtt_ms=20),
+    netlab.Path("fast", mbit=8.6, rtt_ms=60),
+)
+HOMOGENEOUS = (
+    netlab.Path("one", mbit=5, rtt_ms=40),
+    netlab.Path("two", mbit=5, rtt_ms=40),
+)
+
+
+def test_ecf_waits_for_the_fast_path():
+    """0.3 and 8.6 Mbit/s: it leaves the slow path idle rather than wait for it.
+
+    Seen to fail with bpf_minrtt, which never waits for a subflow that is full.
+    """
+    found = cell("bpf_ecf", *HETEROGENEOUS)
+    assert found["waits"]["faster"] > 0, found
+    slow, fast = sent(found)
+    assert slow + fast == ROUNDS * SIZE + 1
+    assert fast > 0.9 * (slow + fast)
+
+
+def test_ecf_hardly_waits_between_equals():
+    found = cell("bpf_ecf", *HOMOGENEOUS)
+    assert found["waits"]["faster"] <= 0.02 * found["counters"]["decisions"], found
+    assert min(sent(found)) > 0.3 * sum(sent(found))
+
+
+def test_minrtt_never_waits_for_a_faster_path():
+    found = cell("bpf_minrtt", *HETEROGENEOUS)
+    assert found["waits"]["faster"] == 0
+    slow, fast = sent(found)
+    assert slow + fast == ROUNDS * SIZE + 1

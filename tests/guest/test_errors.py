@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every error of the command: its exit code, what it says, and that nothing changes."""
+
+import json
+import os
+import re
+
+import pytest
+from command import PIN_DIR, available, ok, sched
+from hygiene import pins
+from lab import Netns, run
+
+FAILED, USAGE, KERNEL, PERMISSION = 1, 2, 3, 4
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+WITHOUT = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+NOT_BPF = "/etc/passwd"
+
+# words, exit code, operation, object, what the reason says, what the remedy says
+# LOADED, EMPTY and OTHER stand for an object of this kernel's form and two others.
+CASES = {
+    "unknown scheduler to load": (
+        ["load", "bpf_nosuch"], FAILED, "load", "bpf_nosuch", "no such scheduler or file", "list"),
+    "unknown scheduler to use": (
+        ["use", "bpf_nosuch"], FAILED, "use", "bpf_nosuch", "no such scheduler", "list"),
+    "unknown scheduler to unload": (
+        ["unload", "bpf_nosuch"], FAILED, "unload", "bpf_nosuch", "no such scheduler", "list"),
+    "name that is a path": (
+        ["unload", "../x"], FAILED, "unload", "../x", "no such scheduler", "list"),
+    "name of a scheduler too long": (
+        ["use", "x" * 300], FAILED, "use", "x" * 300, "no such scheduler", "list"),
+    "no such file": (
+        ["load", "/nowhere/x.bpf.o"], FAILED, "load", "/nowhere/x.bpf.o", "no such", "list"),
+    "a directory": (
+        ["load", "/etc/"], FAILED, "load", "/etc/", "irectory|not a BPF object", ""),
+    "not a BPF object": (
+        ["load", NOT_BPF], FAILED, "load", NOT_BPF, "not a BPF object", "clang"),
+    "an ELF file, but not BPF": (
+        ["load", "/bin/true"], FAILED, "load", "/bin/true", "not a BPF object", "clang"),
+    "no mptcp_sched_ops in it": (
+        ["load", "NONE"], FAILED, "load", "NONE", "no struct mptcp_sched_ops", "struct_ops.link"),
+    "several in it": (
+        ["load", "MANY"], FAILED, "load", "MANY", "variables of struct mptcp_sched_ops", "one object"),
+    "registered already": (
+        ["load", "bpf_minrtt"], FAILED, "load", "bpf_minrtt", "registered already", "unload"),
+    "registered already, as a file": (
+        ["load", "LOADED"], FAILED, "load", "LOADED", "registered already", "unload"),
+    "form of other kernels": (
+        ["load", "OTHER"], FAILED, "load", "OTHER", "it has the hook", "take the"),
+    "part of the kernel": (
+        ["unload", "default"], FAILED, "unload", "default", "part of the kernel", ""),
+    "namespace that does not exist": (
+        ["use", "bpf_minrtt", "--netns", "nosuch"], FAILED, "use", "nosuch", "no such network namespace", "ip netns"),
+    "process that does not exist": (
+        ["use", "bpf_minrtt", "--netns", "4194300"], FAILED, "use", "4194300", "no such network namespace", "ip netns"),
+    "namespace of another kind": (
+        ["use", "bpf_minrtt", "--netns", "/proc/self/ns/mnt"], FAILED, "use", "/proc/self/ns/mnt", "not a network namespace", "ip netns"),
+    "file that is no namespace": (
+        ["use", "bpf_minrtt", "--netns", NOT_BPF], FAILED, "use", NOT_BPF, "not a network namespace", "ip netns"),
+    "statistics of no namespace": (
+        ["stats", "--netns", "nosuch"], FAILED, "read statistics of", "nosuch", "no such network namespace", "ip netns"),
+    "empty namespace": (
+        ["use", "bpf_minrtt", "--netns", ""], USAGE, "use", "--netns", "not a namespace", "ip netns"),
+    "no such tunable": (
+        ["load", "bpf_ecf", "--set", "gamma=1"], FAILED, "load", "bpf_ecf", "no tunable gamma", "beta"),
+    "tunable of one without any": (
+        ["use", "bpf_ecf", "--set", "betamax=1"], FAILED, "use", "bpf_ecf", "no tunable betamax", "beta"),
+    "tunable too large": (
+        ["load", "bpf_ecf", "--set", "beta=1000"], FAILED, "load", "bpf_ecf", "out of range", "beta"),
+    "tunable far too large": (
+        ["load", "bpf_ecf", "--set", f"beta={'9' * 40}"], FAILED, "load", "bpf_ecf", "out of range", "beta"),
+    "tunable negative": (
+        ["load", "bpf_ecf", "--set", "beta=-1"], FAILED, "load", "bpf_ecf", "not a decimal number", "beta"),
+    "tunable no number": (
+        ["load", "bpf_ecf", "--set", "beta=0x1"], FAILED, "load", "bpf_ecf", "not a decimal number", "beta"),
+    "tunable too fine": (
+        ["load", "bpf_ecf", "--set", "beta=0.00001"], FAILED, "load", "bpf_ecf", "finer", "beta"),
+    "tunable malformed": (
+        ["load", "bpf_ecf", "--set", "beta"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
+    "tunable without a name": (
+        ["load", "bpf_ecf", "--set", "=1"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
+    "no command": ([], USAGE, "run", None, "no command", "help"),
+    "no such command": (["frobnicate"], USAGE, "run", "frobnicate", "no such command", "help"),
+    "no such option": (["list", "--nosuch"], USAGE, "run", "--nosuch", "no such option", "help"),
+    "option of another command": (
+        ["list", "--watch", "1"], USAGE, "run", "--watch", "no such option", "help"),
+    "option without its value": (
+        ["load", "bpf_ecf", "--set"], USAGE, "run", "--set", "needs a value", "help"),
+    "one word too many": (["load", "a", "b"], USAGE, "run", "load", "too many", "help"),
+    "one word too few": (["load"], USAGE, "run", "load", "it takes", "help"),
+    "interval that is none": (
+        ["stats", "--watch", "never"], USAGE, "run", "--watch", "seconds", "help"),
+    "interval out of range": (
+        ["stats", "--watch", "0"], USAGE, "run", "--watch", "0.1", "help"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def words(_shared, suffix, compiled):
+    """bpf_minrtt is loaded; names of the table stand for files of this kernel."""
+    _shared.need("bpf_minrtt")
+    other = ".pre615.bpf.o" if suffix == ".bpf.o" else ".bpf.o"
+    files = {
+        "LOADED": f"/usr/lib/mptcp-sched/bpf_minrtt{suffix}",
+        "OTHER": f"/usr/lib/mptcp-sched/bpf_ecf{other}",
+        "NONE": str(compiled("asks")),
+        "MANY": str(compiled("refused")),
+    }
+    return lambda text: files.get(text, text)
+
+
+def modules():
+    with open("/proc/modules") as f:
+        return sorted(line.split()[0] for line in f)
+
+
+def state(net):
+    """Everything that a command could have changed."""
+    with open("/proc/sys/net/mptcp/scheduler") as f:
+        own = f.read()
+    return available(), pins(), modules(), own, net.scheduler
+
+
+@pytest.fixture
+def net():
+    made = Netns()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_error(case, words, net):
+    line, code, operation, subject, reason, remedy = CASES[case]
+    before = state(net)
+    result = sched("--json", *map(words, line), net=net)
+    assert result.code == code, result
+    assert state(net) == before
+    if result.out:
+        json.loads(result.out)
+    error = result.error
+    assert error["exit_code"] == code
+    assert error["operation"] == operation
+    assert error.get("object") == (words(subject) if subject else None)
+    assert re.search(reason, error["reason"]), error
+    assert remedy in error.get("hint", ""), error
+
+
+@pytest.mark.parametrize(
+    "case", ["registered already", "no such tunable", "no command"]
+)
+def test_error_as_text(case, words, net):
+    """The same for people: one line on stderr, nothing on stdout."""
+    line, code, operation, subject, reason, remedy = CASES[case]
+    result = sched(*map(words, line), net=net)
+    assert result.code == code
+    assert result.out == ""
+    (text,) = result.err.splitlines()
+    start = f"mptcp-sched: cannot {operation}" + (f" {subject}: " if subject else ": ")
+    assert text.startswith(start)
+    assert re.search(rf"{reason}.*; .*{remedy}", text)
+
+
+@pytest.mark.parametrize("who", [NOBODY, WITHOUT], ids=["nobody", "no capabilities"])
+@pytest.mark.parametrize(
+    "line", [["load", "bpf_ecf"], ["unload", "bpf_minrtt"], ["use", "bpf_minrtt"], ["stats"]]
+)  # fmt: skip
+def test_no_privilege(line, who, words, net):
+    before = state(net)
+    result = sched("--json", *line, net=net, prefix=who)
+    assert result.code == PERMISSION, result
+    assert state(net) == before
+    assert "CAP_" in result.error["reason"], "which capability"
+    assert "root" in result.error["hint"]
+    assert result.out == ""
+
+
+def test_list_needs_no_privilege(words):
+    """Without it, the names of what is registered are known, no more."""
+    result = sched("--json", "list", prefix=NOBODY)
+    assert result.code == 0, result
+    found = {s["name"]: s["registered"] for s in result.data["schedulers"]}
+    assert found["bpf_minrtt"] is True and found["bpf_ecf"] is False
+
+
+def test_a_kernel_without_the_bridge(_shared, net):
+    """Exit code 3, and what to install; doctor says it as well."""
+    _shared.need()
+    run("rmmod", "mptcp_sched_bpf")
+    try:
+        before = state(net)
+        hide = ("unshare", "-m", "sh", "-c",
+                'mount -t tmpfs none /lib/modules && exec "$@"', "sh")  # fmt: skip
+        for line in (["load", "bpf_minrtt"], ["use", "bpf_minrtt"]):
+            result = sched("--json", *line, net=net, prefix=hide)
+            assert result.code == KERNEL, result
+            assert "mptcp_sched_bpf" in result.error["reason"]
+            assert "DKMS" in result.error["hint"]
+            assert state(net) == before
+        doctor = sched("--json", "doctor", prefix=hide)
+        assert doctor.code == KERNEL, doctor
+        assert "DKMS" in doctor.out + doctor.err
+    finally:
+        run("modprobe", "mptcp_sched_bpf")
+
+
+def test_a_pin_in_the_way(none_loaded, net):
+    """Somebody's pin of that name is not overwritten."""
+    ok("load", "bpf_minrtt")
+    os.rename(f"{PIN_DIR}/bpf_minrtt", f"{PIN_DIR}/bpf_ecf")
+    try:
+        before = state(net)
+        result = sched("--json", "load", "bpf_ecf", net=net)
+        assert result.code == FAILED
+        assert f"{PIN_DIR}/bpf_ecf exists already" in result.error["reason"]
+        assert "unload" in result.error["hint"]
+        assert state(net) == before
+    finally:
+        os.unlink(f"{PIN_DIR}/bpf_ecf")
+        os.rmdir(PIN_DIR)
+
+
+@pytest.mark.parametrize("line", [["--help"], ["--version"], ["help"], ["help", "load"], ["load", "--help"]])  # fmt: skip
+def test_help_and_version_are_no_errors(line):
+    result = sched(*line)
+    assert (result.code, result.err) == (0, "")
+    assert result.out
+
+
+def test_the_exit_codes_are_documented():
+    codes = re.findall(r"^  (\d)  (\S.*)$", sched("help").out, re.MULTILINE)
+    assert [int(c) for c, _ in codes] == [0, FAILED, USAGE, KERNEL, PERMISSION]
