@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Two network namespaces, client and server, joined by shaped paths.
+
+    with Lab([Path("wifi", mbit=0.3, rtt_ms=20), Path("lte", mbit=8.6, rtt_ms=60)]) as lab:
+        lab.run("server", "ss", "-tn")
+        lab.address("server", 0)       # on the first path; "10.77.1.1"
+
+The first path is the primary: connections are made to the server's address on it. The client has an
+MPTCP endpoint on every other one, and so opens the further subflows itself.
+
+Between the two ends of a path stand a bridge and its two ports in a third namespace, "net", whose
+queues hold the delay and the rate. At the ends themselves a full queue would tell the sending TCP at
+once instead of losing the packet, which no network does.
+
+Everything is in the namespaces; closing the lab ends what runs in them and removes them.
+"""
+
+import dataclasses
+import itertools
+import json
+import os
+import secrets
+import signal
+import subprocess
+import time
+
+ROLES = ("client", "server")
+MTU = 1500
+# What netem charges the rate for: Ethernet header (no checksum, no preamble) and IP packet.
+FRAME = MTU + 14
+# Payload of a full segment: IPv4 and TCP headers with timestamps. An MPTCP segment also carries a
+# DSS option of up to 28 bytes, so this is what no transport can exceed, not what MPTCP gets.
+PAYLOAD = MTU - 20 - 32
+
+
+class LabError(RuntimeError):
+    """A command that sets the lab up failed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Path:
+    """One path; the name is also that of its device in both namespaces."""
+
+    name: str
+    mbit: float | None  # each direction; None: as fast as the machine
+    rtt_ms: float = 0  # half of it in each direction
+    limit: int = 100  # packets that the queue holds, those on their way included
+    loss: float = 0  # per cent, each direction
+
+    @property
+    def goodput(self):
+        """Payload bytes per second when every frame is full."""
+        return self.mbit * 1e6 / 8 * PAYLOAD / FRAME
+
+    @property
+    def owd(self):
+        """One-way delay in seconds."""
+        return self.rtt_ms / 2000
+
+    def netem(self):
+        words = f"netem limit {self.limit}"
+        if self.rtt_ms:
+            words += f" delay {self.rtt_ms * 500:.0f}us"
+        if self.loss:
+            words += f" loss {self.loss:g}%"
+        if self.mbit:
+            words += f" rate {self.mbit * 1e6:.0f}bit"
+        return words
+
+
+def check(cmd, **kw):
+    """Runs a command; its output, or LabError with what it said."""
+    done = subprocess.run(cmd, text=True, capture_output=True, check=False, **kw)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise LabError(f"{' '.join(cmd)}: exit status {done.returncode}: {said}")
+    return done.stdout
+
+
+class Lab:
+    """See the module's text. `tag` ends the namespaces' names; None: a random one."""
+
+    def __init__(self, paths, tag=None):
+        self.paths = list(paths)
+        tag = f"-{secrets.token_hex(3)}" if tag is None else tag
+        self.names = {role: role + tag for role in (*ROLES, "net")}
+        self.processes = []
+
+    # --- set-up
+
+    def __enter__(self):
+        try:
+            self._build()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _build(self):
+        for name in self.names.values():
+            check(["ip", "netns", "add", name])
+        for role in ROLES:
+            self._sysctl(role)
+        # One process per namespace: starting them is what takes time in an emulated guest.
+        self._batch("net", itertools.chain(*map(self._middle, self.paths)))
+        for role in ROLES:
+            self._batch(role, self._end(role))
+        for path in self.paths:
+            self._no_offload(path)
+        for path in self.paths:
+            self.shape(path)
+
+    def _sysctl(self, role):
+        values = {
+            "net/mptcp/enabled": 1,
+            # Runs do not learn from each other.
+            "net/ipv4/tcp_no_metrics_save": 1,
+            # Subflows come in by another path than the route back to the address they name.
+            "net/ipv4/conf/all/rp_filter": 0,
+            "net/ipv6/conf/all/disable_ipv6": 1,
+            "net/ipv6/conf/default/disable_ipv6": 1,
+        }
+        script = "".join(f"echo {v} >/proc/sys/{k}\n" for k, v in values.items())
+        self.run(role, "sh", "-e", input=script)
+
+    def _middle(self, path):
+        name = path.name
+        yield f"link add {name} type bridge forward_delay 0 mcast_snooping 0"
+        for role in ROLES:
+            port = self.port(path, role)
+            yield (
+                f"link add {port} type veth peer name {name} netns {self.names[role]}"
+            )
+            yield f"link set {port} master {name} gso_max_segs 1 up"
+        yield f"link set {name} addrgenmode none up"
+
+    def _end(self, role):
+        """Addresses, endpoints and, so that a subflow leaves by its own path, source routing."""
+        yield "link set lo up"
+        n = len(self.paths)
+        for i, path in enumerate(self.paths):
+            own = self.address(role, i)
+            yield f"address add {own}/24 dev {path.name}"
+            yield f"link set {path.name} gso_max_segs 1 up"
+            if role == "server":
+                # Answers go by the path on which the client's address is.
+                continue
+            peer = self.address("server", i)
+            yield f"rule add from {own} table {100 + i}"
+            yield f"route add default via {peer} dev {path.name} table {100 + i}"
+        yield f"mptcp limits set subflows {min(n, 8)} add_addr_accepted {min(n, 8)}"
+        if role == "client":
+            for i in range(1, n):
+                yield f"mptcp endpoint add {self.address(role, i)} dev {self.paths[i].name} subflow"
+
+    def _no_offload(self, path):
+        """A queue must see packets of the size that a link carries, not TCP's large ones."""
+        off = ("tso", "off", "gso", "off", "gro", "off")
+        for role in ROLES:
+            self.run(role, "ethtool", "-K", path.name, *off)
+            self.run("net", "ethtool", "-K", self.port(path, role), *off)
+
+    def _batch(self, where, lines):
+        text = "".join(f"{line}\n" for line in lines)
+        check(["ip", "-n", self.names[where], "-batch", "-"], input=text)
+
+    # --- use
+
+    @staticmethod
+    def port(path, role):
+        """In "net", the device that `role`'s end of the path hangs on: what goes to it queues there."""
+        return f"{path.name}-{role[0]}"
+
+    @staticmethod
+    def address(role, index):
+        return f"10.77.{index + 1}.{2 - ROLES.index(role)}"
+
+    def device(self, index):
+        """The name, in client and server, of a path's device."""
+        return self.paths[index].name
+
+    def shape(self, path):
+        """Gives the path of that name these delays and rates, at once and for both directions."""
+        self.paths = [path if p.name == path.name else p for p in self.paths]
+        lines = "".join(
+            f"qdisc replace dev {self.port(path, role)} root {path.netem()}\n"
+            for role in ROLES
+        )
+        check(["tc", "-n", self.names["net"], "-batch", "-"], input=lines)
+
+    def command(self, where, *cmd):
+        return ["ip", "netns", "exec", self.names[where], *cmd]
+
+    def run(self, where, *cmd, **kw):
+        """Runs a command in a namespace; its output, or LabError."""
+        return check(self.command(where, *cmd), **kw)
+
+    def start(self, where, *cmd, **kw):
+        """Starts a process in a namespace, ended at the latest with the lab."""
+        proc = subprocess.Popen(self.command(where, *cmd), start_new_session=True, **kw)
+        self.processes.append(proc)
+        return proc
+
+    def stop(self, proc, seconds=5):
+        """Ends a process of start() and what it started."""
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(proc.pid, sig)
+            except ProcessLookupError:
+                pass
+            try:
+                proc.wait(seconds)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        if proc in self.processes:
+            self.processes.remove(proc)
+
+    def link(self, index, state, role="client"):
+        """state: up or down, of one end's device."""
+        self.run(role, "ip", "link", "set", self.device(index), state)
+
+    def counters(self, role="client"):
+        """Per path the device's counters: rx and tx with bytes, packets, dropped."""
+        text = self.run(role, "ip", "-s", "-j", "link", "show")
+        found = {d["ifname"]: d["stats64"] for d in json.loads(text)}
+        return [found[p.name] for p in self.paths]
+
+    def queues(self):
+        """Per path and end towards which it sends: the counters of the shaping queue."""
+        rows = json.loads(check(["tc", "-n", self.names["net"], "-s", "-j", "qdisc"]))
+        by_dev = {r["dev"]: r for r in rows if r["kind"] == "netem"}
+        return [{r: by_dev[self.port(p, r)] for r in ROLES} for p in self.paths]
+
+    def mib(self, role):
+        """The MPTCP counters of a namespace (MPTcpExt in /proc/net/netstat)."""
+        lines = self.run(role, "cat", "/proc/net/netstat").splitlines()
+        names, values = [x.split()[1:] for x in lines if x.startswith("MPTcpExt:")]
+        return dict(zip(names, map(int, values), strict=True))
+
+    def wait_for(self, what, condition, seconds=10, step=0.05):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise LabError(f"waited {seconds} s for {what}")
+            time.sleep(step)
+
+    def close(self):
+        for proc in list(self.processes):
+            self.stop(proc)
+        for name in self.names.values():
+            # Connections that still want to say goodbye would keep the namespace's devices.
+            subprocess.run(
+                ["ip", "netns", "del", name], capture_output=True, check=False
+            )
