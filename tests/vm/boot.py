@@ -4,9 +4,10 @@
 
 Runs inside the root that root.sh makes (vmtest.sh sees to that), with the project at /src.
 
-virtme-ng is what people know for this, and `vng --run` boots this root too; but its init cannot be
-replaced through its interface, takes 13 s without KVM, wants a terminal, and has no road into a
-guest whose root is in memory, which virtual time needs. So QEMU is started here.
+virtme-ng is what people know for this, but QEMU is started here instead. Its init cannot be
+replaced through its interface; it finds the ports of its script by udev's links, and without KVM
+udev alone takes longer than this whole boot; and it has no road into a guest whose root is in
+memory, which virtual time needs.
 
 Two kinds of guest:
   * the default sees the whole root through virtiofs, under an overlay in memory; only
