@@ -32,7 +32,7 @@ $(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) $(LOADER_FLAGS_FROM)
 $(L)/%.bpf.o: loader/bpf/%.bpf.c $(LOADER_HEADERS)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) --target=bpf -mcpu=v3 $(BPF_CFLAGS) $(BPF_WARN) -Iinclude -Iloader $(BPF_SYS) \
+	$(Q)$(CLANG) --target=bpf -mcpu=v3 $(BPF_CFLAGS) $(BPF_WARN) -Iinclude -Ibpf -Iloader $(BPF_SYS) \
 		-c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 	$(Q)rm -f $@.tmp

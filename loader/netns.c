@@ -64,19 +64,11 @@ static int open_sysctl(const struct netns *ns, int flags)
 int netns_get_sched(const struct netns *ns, char *name)
 {
 	char buf[64];
-	ssize_t n;
-	int fd = open_sysctl(ns, O_RDONLY);
+	int fd = open_sysctl(ns, O_RDONLY), err;
 
-	if (fd < 0)
-		return fd;
-	n = read(fd, buf, sizeof(buf) - 1);
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return (int)n;
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
+	err = fd < 0 ? fd : read_line_fd(fd, buf, sizeof(buf));
+	if (err)
+		return err;
 	snprintf(name, MPS_NAME_LEN, "%.*s", MPS_NAME_LEN - 1, buf);
 	return 0;
 }

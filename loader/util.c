@@ -12,11 +12,14 @@
 int read_line(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
 
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, size - 1);
+	return fd < 0 ? -errno : read_line_fd(fd, buf, size);
+}
+
+int read_line_fd(int fd, char *buf, size_t size)
+{
+	ssize_t n = read(fd, buf, size - 1);
+
 	if (n < 0)
 		n = -errno;
 	close(fd);

@@ -11,6 +11,9 @@ struct btf_member;
 /* First line of a file without its newline; 0 or a negative errno. */
 int read_line(const char *path, char *buf, size_t size);
 
+/* The same from a file that is open; closes it. */
+int read_line_fd(int fd, char *buf, size_t size);
+
 /* All that the file gives, NUL added; NULL with errno. The caller frees it. */
 char *read_all(int fd, size_t *len);
 

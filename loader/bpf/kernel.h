@@ -6,21 +6,7 @@
 #ifndef MPS_LOADER_BPF_KERNEL_H
 #define MPS_LOADER_BPF_KERNEL_H
 
-typedef unsigned char __u8;
-typedef signed char __s8;
-typedef unsigned short __u16;
-typedef short __s16;
-typedef unsigned int __u32;
-typedef int __s32;
-typedef unsigned long long __u64;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-typedef _Bool bool;
-#define true 1
-#define false 0
-#define NULL ((void *)0)
+#include "types.h"
 
 enum bpf_map_type_subset { BPF_MAP_TYPE_UNSPEC_SUBSET };
 
