@@ -253,7 +253,7 @@ def main():
         "virtual_time": virtual,
         "arguments": vars(args),
         "paths": {
-            c: [dataclasses.asdict(p) | {"netem": p.netem()} for p in paths_of(c)]
+            c: [dataclasses.asdict(p) | {"queue": p.queue()} for p in paths_of(c)]
             for c in args.cell
         },
         "frame": FRAME,

@@ -57,7 +57,10 @@ class Path:
         """One-way delay in seconds."""
         return self.rtt_ms / 2000
 
-    def netem(self):
+    def queue(self):
+        """tc's words for the queue in front of each end."""
+        if not (self.mbit or self.rtt_ms or self.loss):
+            return "pfifo limit 1000"
         words = f"netem limit {self.limit}"
         if self.rtt_ms:
             words += f" delay {self.rtt_ms * 500:.0f}us"
@@ -128,23 +131,23 @@ class Lab:
 
     def _middle(self, path):
         name = path.name
-        yield f"link add {name} type bridge forward_delay 0 mcast_snooping 0"
+        yield f"link add name {name} type bridge forward_delay 0 mcast_snooping 0"
         for role in ROLES:
             port = self.port(path, role)
             yield (
-                f"link add {port} type veth peer name {name} netns {self.names[role]}"
+                f"link add name {port} type veth peer name {name} netns {self.names[role]}"
             )
-            yield f"link set {port} master {name} gso_max_segs 1 up"
-        yield f"link set {name} addrgenmode none up"
+            yield f"link set dev {port} master {name} gso_max_segs 1 up"
+        yield f"link set dev {name} addrgenmode none up"
 
     def _end(self, role):
         """Addresses, endpoints and, so that a subflow leaves by its own path, source routing."""
-        yield "link set lo up"
+        yield "link set dev lo up"
         n = len(self.paths)
         for i, path in enumerate(self.paths):
             own = self.address(role, i)
             yield f"address add {own}/24 dev {path.name}"
-            yield f"link set {path.name} gso_max_segs 1 up"
+            yield f"link set dev {path.name} gso_max_segs 1 up"
             if role == "server":
                 # Answers go by the path on which the client's address is.
                 continue
@@ -186,7 +189,7 @@ class Lab:
         """Gives the path of that name these delays and rates, at once and for both directions."""
         self.paths = [path if p.name == path.name else p for p in self.paths]
         lines = "".join(
-            f"qdisc replace dev {self.port(path, role)} root {path.netem()}\n"
+            f"qdisc replace dev {self.port(path, role)} root {path.queue()}\n"
             for role in ROLES
         )
         check(["tc", "-n", self.names["net"], "-batch", "-"], input=lines)
