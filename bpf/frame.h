@@ -91,17 +91,25 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->stale = subflow->stale_count;
 }
 
-/* The one pass. Everything that a decision may look at is read here. */
-static __always_inline void mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
+/*
+ * The one pass. Everything that a decision may look at is read here.
+ *
+ * What is next is the head of the queue, not snd_nxt: after a subflow was given
+ * up, the core goes back to the oldest unacknowledged data, whose window the
+ * peer has granted long ago (__mptcp_retransmit_pending_data()). Returns how
+ * much of what is next was given to some subflow before.
+ */
+static __always_inline __u64 mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
 {
-	const __u64 nxt = msk->snd_nxt, end = mptcp_wnd_end(msk);
 	struct mptcp_data_frag *head = msk->first_pending;
+	const __u64 sent = msk->snd_nxt, end = mptcp_wnd_end(msk);
+	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
 	struct mptcp_subflow_context *subflow;
 	__u32 n = 0;
 
 	c->pending = msk->write_seq - nxt;
 	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
-	c->unacked = nxt - msk->snd_una;
+	c->unacked = sent - msk->snd_una;
 	c->unit = head ? head->data_len - head->already_sent : 0;
 
 	mps_for_each_subflow(subflow, msk) {
@@ -114,6 +122,7 @@ static __always_inline void mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
 		n++;
 	}
 	c->nr_paths = n;
+	return (__s64)(sent - nxt) > 0 ? sent - nxt : 0;
 }
 
 static __always_inline void mps_count_subflow(struct mptcp_subflow_context *subflow,
@@ -227,6 +236,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 {
 	struct mps_conn_store *st;
 	struct mps_verdict v;
+	__u64 again;
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
@@ -234,14 +244,17 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	st = mps_store(msk);
 	if (!st)
 		return mps_send_stateless(msk);
-	mps_snap(msk, &st->snap);
+	again = mps_snap(msk, &st->snap);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)
 		return -EAGAIN;
+	/* a burst is either new data or old, so that the counters can tell */
+	if (again && v.bytes > again)
+		v.bytes = (__u32)again;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	return mps_mark(msk, (__u32)v.path, MPS_S_SENT);
+	return mps_mark(msk, (__u32)v.path, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
 /* get_retrans, from the worker. Without memory for the state the timer asks again. */

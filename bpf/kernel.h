@@ -58,6 +58,7 @@ struct tcp_sock {
 };
 
 struct mptcp_data_frag {
+	__u64 data_seq;
 	__u16 data_len;
 	__u16 already_sent;
 };

@@ -42,7 +42,7 @@ struct mps_path {
 
 /* The connection at the moment of the decision. */
 struct mps_conn {
-	__u64 pending;	/* k: bytes from the application not given to any subflow */
+	__u64 pending;	/* k: bytes to give out, those of a subflow given up among them */
 	__u64 wnd_left; /* bytes that the peer's data-level window still takes */
 	__u64 unacked;	/* bytes given out and not acknowledged at data level */
 	__u32 unit;	/* least bytes that one pick hands over: the rest of the head fragment */
