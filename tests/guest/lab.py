@@ -54,6 +54,23 @@ class Path:
         return f"{shape} limit {self.limit}" + (f" loss {loss}%" if loss else "")
 
 
+class Standby:
+    """A batch of ip or tc that waits for its lines."""
+
+    def __init__(self, tool, name):
+        self.process = subprocess.Popen(
+            [tool, "-n", name, "-batch", "-"], stdin=subprocess.PIPE, text=True
+        )
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(30) == 0
+
+
 class Netns:
     """A new namespace; with a name, one that somebody else has made and removes."""
 
@@ -91,6 +108,9 @@ class Netns:
 
     def tc(self, *lines):
         run("tc", "-n", self.name, "-batch", "-", stdin="\n".join(lines) + "\n")
+
+    def standby(self, tool):
+        return Standby(tool, self.name)
 
     def run(self, *command, **options):
         with self.inside():
@@ -223,14 +243,30 @@ class Lab:
             self.client.ip(*lines)
         return self
 
-    def carrier(self, i, up):
-        """Takes path i down at the server's end: the client loses its carrier."""
-        self.server.ip(f"link set {self.device(i)} {'up' if up else 'down'}")
+    @contextlib.contextmanager
+    def outage(self, i, how):
+        """Yields kill() and revive() of path i, which act at once.
 
-    def loss(self, i, percent):
-        for net in (self.client, self.server):
-            shape = self.paths[i - 1].netem(percent)
-            net.tc(f"qdisc change dev {self.device(i)} root netem {shape}")
+        Starting a process can take longer than a transfer, so they wait in line.
+        how: "carrier", the server's end is down, so the client loses its carrier;
+        "loss", the path swallows everything.
+        """
+        device = self.device(i)
+        if how == "carrier":
+            tools = [self.server.standby("ip")]
+            off, on = (f"link set {device} {word}" for word in ("down", "up"))
+        else:
+            tools = [net.standby("tc") for net in (self.client, self.server)]
+            shape = f"qdisc change dev {device} root netem "
+            off, on = (shape + self.paths[i - 1].netem(loss) for loss in (100, 0))
+        try:
+            yield (
+                lambda: [tool.say(off) for tool in tools],
+                lambda: [tool.say(on) for tool in tools],
+            )
+        finally:
+            for tool in tools:
+                tool.close()
 
     def sent(self, net=None):
         """Bytes that left the client (or another end), per path."""

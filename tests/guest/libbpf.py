@@ -84,10 +84,13 @@ class Object:
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
+    def detach(self):
         for link in self.links:
             _detach(link)
         self.links = []
+
+    def close(self):
+        self.detach()
         if self.object:
             _close(self.object)
         self.object = None

@@ -31,7 +31,7 @@ CASES = {
     "no such file": (
         ["load", "/nowhere/x.bpf.o"], FAILED, "load", "/nowhere/x.bpf.o", "no such", "list"),
     "a directory": (
-        ["load", "/etc/"], FAILED, "load", "/etc/", "irectory|not a BPF object", ""),
+        ["load", "/etc"], FAILED, "load", "/etc", "irectory|not a BPF object", ""),
     "not a BPF object": (
         ["load", NOT_BPF], FAILED, "load", NOT_BPF, "not a BPF object", "clang"),
     "an ELF file, but not BPF": (

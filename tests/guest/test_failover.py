@@ -32,31 +32,47 @@ def carries_again(lab, conn, i):
 def test_a_path_dies_and_comes_back(labs, name, how):
     """The transfer completes without path 1, and uses it again when it is back.
 
-    What the dead path holds is sent again on the other. SubflowStale shows that
-    the core has given the path up; both schedulers go on so soon that there are
-    few retransmission rounds in which it could, so the limit is set to one.
+    What the dead path holds is sent again on the other. Seen to fail when the
+    window was measured from snd_nxt: the core goes back behind that once a path
+    is given up, and the transfer hung.
     """
-    lab = labs(Path(8, 10), Path(8, 30)).endpoints()
+    lab = labs(Path(4, 10), Path(4, 30)).endpoints()
     lab.client.scheduler = name
-    lab.client.sysctl("mptcp/stale_loss_cnt", 1)
-    with connection(lab) as conn:
+    with connection(lab) as conn, lab.outage(1, how) as (kill, revive):
         transfer = upload(conn, SIZE).reached(0.2)
-        if how == "carrier":
-            lab.carrier(1, up=False)
-        else:
-            lab.loss(1, 100)
+        kill()
+        assert transfer.received < 0.8 * SIZE, "it was over before the path died"
         transfer.finish(60).acknowledged()
         again = info(conn.client).bytes_retrans
         conn_stats = stats_of(info(conn.client).token)
         counted = sum(s["counters"]["bytes_retrans"] for s in conn_stats["subflows"])
-        assert again > 0, "what the dead path held must have been sent again"
-        assert counted == again
-        assert lab.client.mib("SubflowStale") > 0
+        # what goes out again because a path was given up only our counters have
+        assert counted >= again
+        assert counted > 0, "what the dead path held must have been sent again"
         assert info(conn.client).extra_subflows == 1, "both subflows still exist"
-        if how == "carrier":
-            lab.carrier(1, up=True)
-        else:
-            lab.loss(1, 0)
+        revive()
+        assert carries_again(lab, conn, 1)
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
+def test_a_dead_path_is_given_up_and_taken_back(labs, name):
+    """SubflowStale: the core marks it, so that schedulers are not offered it.
+
+    Where the core leaves that to the scheduler (6.12), the bridge drives it: seen
+    to fail with its check for stale subflows taken out. Both schedulers go on so
+    soon that there are few rounds in which it could be marked, so the limit is
+    set to one, and the path is long, so that much is on its way when it dies.
+    """
+    lab = labs(Path(4, 100), Path(4, 40)).endpoints()
+    lab.client.scheduler = name
+    lab.client.sysctl("mptcp/stale_loss_cnt", 1)
+    with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
+        transfer = upload(conn, SIZE).reached(0.4)
+        kill()
+        transfer.finish(60).acknowledged()
+        assert lab.client.mib("SubflowStale") > 0
+        revive()
         assert carries_again(lab, conn, 1)
         assert lab.client.mib("SubflowRecover") > 0
 
@@ -64,12 +80,13 @@ def test_a_path_dies_and_comes_back(labs, name, how):
 @pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
 def test_backup_takes_over(labs, name):
     """A backup is used when the other path dies, and only then."""
-    lab = labs(Path(8, 10), Path(8, 30, backup=True)).endpoints()
+    lab = labs(Path(4, 10), Path(8, 30, backup=True)).endpoints()
     lab.client.scheduler = name
-    with connection(lab) as conn:
-        transfer = upload(conn, SIZE).reached(0.3)
+    with connection(lab) as conn, lab.outage(1, "loss") as (kill, _):
+        transfer = upload(conn, SIZE).reached(0.2)
         assert lab.sent()[1] < 32 << 10
-        lab.loss(1, 100)
+        kill()
+        assert transfer.received < 0.7 * SIZE, "it was over before the path died"
         transfer.finish(60)
         assert lab.sent()[1] > SIZE // 4
 

@@ -5,7 +5,7 @@ import os
 import socket
 
 import pytest
-from command import available, ok
+from command import available, ok, stats_of
 from lab import Path
 from libbpf import Object
 from traffic import connection, info, upload
@@ -50,6 +50,7 @@ def test_every_answer_and_the_rate(labs, probe):
         again = info(conn.client).bytes_retrans
         copies = lab.client.mib("MPTCPRetrans")
     assert again > 0
+    probe.detach()
     count = answers(probe)
     assert count[OTHER] == 0, count
     # INVALID: the handshakes of subflows, of which nobody knows the connection
@@ -57,9 +58,24 @@ def test_every_answer_and_the_rate(labs, probe):
         assert count[answer] > 0, count
     assert copies > 0
     granted = [probe.u64("connections", key, 4) for key in probe.keys("connections")]
-    assert sum(g[0] for g in granted) == count[ASKED]
+    # two CPUs may meet at a connection's first grant and count it once
+    assert count[ASKED] - len(granted) <= sum(g[0] for g in granted) <= count[ASKED]
     for total, first, last, _ in granted:
         assert total <= last - first + 1, granted
+
+
+def test_asking_makes_no_live_path_stale(labs, probe):
+    """A pass on request is no sign of a dead path: nothing is lost here.
+
+    The core counts passes without an ACK in between, and gives a path up after
+    five: at one pass per jiffy that is less than the round trip of most paths.
+    """
+    lab = labs(Path(8, 10, limit=2000), Path(8, 60, limit=2000)).endpoints()
+    with connection(lab) as conn:
+        upload(conn, SIZE).finish().acknowledged()
+        stale = lab.client.mib("SubflowStale")
+    assert answers(probe)[ASKED] > 0
+    assert stale == 0
 
 
 def test_from_a_scheduler(labs, none_loaded, compiled):
@@ -72,13 +88,11 @@ def test_from_a_scheduler(labs, none_loaded, compiled):
     ok("use", "t_asking", "--netns", lab.client.name)
     with connection(lab) as conn:
         upload(conn, SIZE).finish().acknowledged()
-        again = info(conn.client).bytes_retrans
-        found = ok("stats")["connections"][0]
+        found = stats_of(info(conn.client).token)
     assert found["scheduler"] == "t_asking"
     # get_retrans was called; nothing else would do that without a loss
     counters = found["counters"]
     assert counters["retransmissions"] + counters["retrans_none"] > 10
-    assert sum(s["counters"]["bytes_retrans"] for s in found["subflows"]) == again
     lab.client.scheduler = "default"
     ok("unload", "t_asking")
     assert available() == {"default"}

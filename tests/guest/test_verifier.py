@@ -19,7 +19,7 @@ REFUSED_BY_VERIFIER = {
     "t_una": ONLY_TWO_FIELDS,
     "t_burst_half": ONLY_TWO_FIELDS,
     "t_stale": ONLY_TWO_FIELDS,
-    "t_sleepy": "sleepable",
+    "t_sleepy": "attach to unsupported member",
 }
 REFUSED_AT_REGISTRATION = {
     "t_empty": errno.EINVAL,
