@@ -33,7 +33,7 @@ endif
 .SUFFIXES:
 .PHONY: all bpf loader kmod install kmod-install uninstall check-host lint format clean
 
-all: loader bpf
+all: loader bpf bench-obj
 
 # --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
 
@@ -64,6 +64,10 @@ $(B)/bpf/bpf_%.bpf.o: bpf/%.bpf.c $(BPF_HEADERS)
 # --- the command
 
 include loader/loader.mk
+
+# --- the probe of the benchmarks
+
+include bench/bench.mk
 
 # --- the bridge
 
@@ -102,4 +106,4 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/host $(B)/mptcp-sched

@@ -20,7 +20,7 @@ boot=(
 	linux-image-cloud-amd64 linux-headers-cloud-amd64
 	# Provides what linux-image wants of an initramfs tool; the usual one would bring udev along.
 	tiny-initramfs
-	qemu-system-x86 virtiofsd virtme-ng busybox-static
+	qemu-system-x86 virtiofsd busybox-static
 )
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
@@ -29,7 +29,7 @@ build=(
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
 	nginx-light curl iperf3 mptcpize
-	python3-pytest python3-pytest-timeout python3-hypothesis python3-pycurl
+	python3-pytest python3-pytest-timeout
 )
 lint=(shellcheck ruff git)
 from_next=(libbpf1 libbpf-dev)
