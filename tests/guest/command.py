@@ -25,10 +25,6 @@ class Result:
         errors = [json.loads(line) for line in self.err.splitlines()]
         return [e["error"] for e in errors if "error" in e][-1]
 
-    @property
-    def notes(self):
-        return self.err
-
 
 def sched(*args, net=None, prefix=()):
     """Runs it in a namespace and, where `prefix` says so, under another command."""

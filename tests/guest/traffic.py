@@ -138,6 +138,9 @@ class Transfer:
         for thread in self.threads:
             thread.start()
 
+    def __str__(self):
+        return f"all of {self.size} bytes, {self.received} arrived"
+
     def _guard(self, work):
         try:
             work()
@@ -176,7 +179,7 @@ class Transfer:
             until(
                 lambda: self.received == self.size or self.errors,
                 seconds,
-                lambda_text(self),
+                self,
             )
             assert not self.errors, self.errors
         finally:
@@ -194,17 +197,6 @@ class Transfer:
 
         until(done, seconds, "everything acknowledged at data level")
         return self
-
-
-class lambda_text:
-    """Text of a transfer's state at the time it is printed."""
-
-    def __init__(self, transfer):
-        self.transfer = transfer
-
-    def __str__(self):
-        t = self.transfer
-        return f"all of {t.size} bytes, {t.received} arrived"
 
 
 def upload(conn, size):

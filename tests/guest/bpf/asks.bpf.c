@@ -29,7 +29,6 @@ struct {
 
 struct granted {
 	__u64 count, first, last; /* the latter two in jiffies */
-	__u64 same_jiffy;	  /* granted a second time in one */
 };
 
 struct {
@@ -65,9 +64,6 @@ static void grant(struct sock *sk)
 		return;
 	}
 	__sync_fetch_and_add(&g->count, 1);
-	/* the kfunc looked at the clock a moment earlier: one tick is no proof */
-	if (g->last == now)
-		__sync_fetch_and_add(&g->same_jiffy, 1);
 	g->last = now;
 }
 
