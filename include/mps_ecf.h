@@ -78,7 +78,7 @@ static __always_inline bool mps_ecf_waits(__u64 pending, const struct mps_path *
 }
 
 /* x_f: the smallest known RTT among usable paths, whether it has room or not. */
-MPS_FN __s32 mps_ecf_fastest(const struct mps_conn *c MPS_ARG, __u32 class)
+MPS_FN __s32 mps_ecf_fastest(const struct mps_conn *c MPS_ARG, __u32 tier)
 {
 	__u32 i, best_rtt = ~0U;
 	__s32 best = MPS_WAIT;
@@ -88,7 +88,7 @@ MPS_FN __s32 mps_ecf_fastest(const struct mps_conn *c MPS_ARG, __u32 class)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, class) || (p->flags & MPS_PATH_LOSS) || !p->srtt_us)
+		if (!mps_is_usable(p, tier) || (p->flags & MPS_PATH_LOSS) || !p->srtt_us)
 			continue;
 		if (p->srtt_us < best_rtt) {
 			best_rtt = p->srtt_us;
@@ -103,16 +103,16 @@ static __always_inline struct mps_verdict mps_ecf_pick(const struct mps_conn *c,
 {
 	struct mps_verdict v;
 	const struct mps_path *fast, *slow;
-	const __s32 class = mps_usable_class(c);
+	const __s32 tier = mps_usable_tier(c);
 	__s32 f, s;
 
-	if (class < 0)
+	if (tier < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	s = mps_minrtt_available(c, (__u32) class);
+	s = mps_minrtt_available(c, (__u32)tier);
 	if (s < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
 	v = mps_send_on(c, (__u32)s);
-	f = mps_ecf_fastest(c, (__u32) class);
+	f = mps_ecf_fastest(c, (__u32)tier);
 	if (f < 0 || f == s)
 		return v;
 

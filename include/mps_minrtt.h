@@ -27,7 +27,7 @@ static __always_inline bool mps_wants_first_sample(const struct mps_conn *c,
  * Index of the available path with the smallest RTT, an unknown one only where
  * no known one is available; MPS_WAIT if there is none at all.
  */
-MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 class)
+MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 tier)
 {
 	__u64 best_rtt = ~0ULL;
 	__s32 best = MPS_WAIT;
@@ -40,7 +40,7 @@ MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 class)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, class) || !mps_is_available(p))
+		if (!mps_is_usable(p, tier) || !mps_is_available(p))
 			continue;
 		if (mps_wants_first_sample(c, p))
 			return (__s32)i;
@@ -54,12 +54,12 @@ MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 class)
 
 static __always_inline struct mps_verdict mps_minrtt_pick(const struct mps_conn *c)
 {
-	const __s32 class = mps_usable_class(c);
+	const __s32 tier = mps_usable_tier(c);
 	__s32 i;
 
-	if (class < 0)
+	if (tier < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	i = mps_minrtt_available(c, (__u32) class);
+	i = mps_minrtt_available(c, (__u32)tier);
 	if (i < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
 	return mps_send_on(c, (__u32)i);

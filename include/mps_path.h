@@ -134,9 +134,9 @@ static __always_inline bool mps_has_inflight(const struct mps_path *p)
  * Returns the value of MPS_PATH_BACKUP that usable paths have, or -1 when no
  * path is active at all.
  */
-MPS_FN __s32 mps_usable_class(const struct mps_conn *c MPS_ARG)
+MPS_FN __s32 mps_usable_tier(const struct mps_conn *c MPS_ARG)
 {
-	__s32 class = -1;
+	__s32 tier = -1;
 	__u32 i;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
@@ -146,15 +146,15 @@ MPS_FN __s32 mps_usable_class(const struct mps_conn *c MPS_ARG)
 			continue;
 		if (!mps_is_backup(&c->path[i]))
 			return 0;
-		class = MPS_PATH_BACKUP;
+		tier = MPS_PATH_BACKUP;
 	}
-	return class;
+	return tier;
 }
 
-/* class: what mps_usable_class() said, and not -1 */
-static __always_inline bool mps_is_usable(const struct mps_path *p, __u32 class)
+/* tier: what mps_usable_tier() said, and not -1 */
+static __always_inline bool mps_is_usable(const struct mps_path *p, __u32 tier)
 {
-	return (p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | class);
+	return (p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | tier);
 }
 
 /*
@@ -185,13 +185,13 @@ static __always_inline struct mps_verdict mps_send_on(const struct mps_conn *c, 
  */
 MPS_FN __s32 mps_first_usable(const struct mps_conn *c MPS_ARG)
 {
-	const __s32 class = mps_usable_class(c);
+	const __s32 tier = mps_usable_tier(c);
 	__u32 i;
 
-	for (i = 0; class >= 0 && i < MPS_MAX_PATHS; i++) {
+	for (i = 0; tier >= 0 && i < MPS_MAX_PATHS; i++) {
 		if (i >= c->nr_paths)
 			break;
-		if (mps_is_usable(&c->path[i], (__u32) class))
+		if (mps_is_usable(&c->path[i], (__u32)tier))
 			return (__s32)i;
 	}
 	return MPS_WAIT;

@@ -14,7 +14,7 @@
 
 /* None of the code under test may help here. */
 #pragma GCC poison mps_cwnd_room mps_is_active mps_is_backup mps_is_available
-#pragma GCC poison mps_has_inflight mps_usable_class mps_is_usable mps_send_on
+#pragma GCC poison mps_has_inflight mps_usable_tier mps_is_usable mps_send_on
 #pragma GCC poison mps_window_closed mps_wait_for
 
 __u64 host_reached[NR_REACHED];

@@ -126,14 +126,14 @@ MUTANTS = {
     ),
     "never-waits": (
         "mps_ecf.h",
-        "if (!mps_is_usable(p, class) ||",
-        "if (!mps_is_available(p) || !mps_is_usable(p, class) ||",
+        "if (!mps_is_usable(p, tier) ||",
+        "if (!mps_is_available(p) || !mps_is_usable(p, tier) ||",
         "ecf-decision",
     ),
     "backups-ignored": (
         "mps_path.h",
-        "(p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | class)",
-        "mps_is_active(p) && class < 3",
+        "(p->flags & (MPS_PATH_ACTIVE | MPS_PATH_BACKUP)) == (MPS_PATH_ACTIVE | tier)",
+        "mps_is_active(p) && tier < 3",
         "backup",
     ),
     "inactive-regular-counts": (
@@ -206,7 +206,7 @@ MUTANTS = {
     "unacked-ignored": ("mps_path.h", "if (c->unacked)", "if (0)", "window-closed"),
     "probe-on-backup": (
         "mps_path.h",
-        "if (mps_is_usable(&c->path[i], (__u32)class))",
+        "if (mps_is_usable(&c->path[i], (__u32)tier))",
         "if (mps_is_active(&c->path[i]))",
         "window-closed",
     ),
