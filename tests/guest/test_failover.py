@@ -17,12 +17,24 @@ def _loaded(both_loaded):
 
 
 def carries_again(lab, conn, i):
-    """Small transfers until path i has carried a good part of one."""
+    """Small transfers until the scheduler has given path i a good part of one.
+
+    New data, by our counter: the device sends what was stuck there, too.
+    """
+    token = info(conn.client).token
+
+    def given():
+        return sum(
+            s["counters"]["bytes_sent"]
+            for s in stats_of(token)["subflows"]
+            if s["local"].startswith(f"{lab.local(i)}:")
+        )
+
     end = time.monotonic() + 40
     while time.monotonic() < end:
-        before = lab.sent()[i - 1]
-        upload(conn, 256 << 10).finish()
-        if lab.sent()[i - 1] - before > 32 << 10:
+        before = given()
+        upload(conn, 256 << 10).finish().acknowledged()
+        if given() - before > 32 << 10:
             return True
     return False
 
@@ -60,21 +72,18 @@ def test_a_dead_path_is_given_up_and_taken_back(labs, name):
     """SubflowStale: the core marks it, so that schedulers are not offered it.
 
     Where the core leaves that to the scheduler (6.12), the bridge drives it: seen
-    to fail with its check for stale subflows taken out. Both schedulers go on so
-    soon that there are few rounds in which it could be marked, so the limit is
-    set to one, and the path is long, so that much is on its way when it dies.
+    to fail with its check for stale subflows taken out. It takes five rounds of
+    retransmissions without an answer, so the other path is a slow one.
     """
-    lab = labs(Path(4, 100), Path(4, 40)).endpoints()
+    lab = labs(Path(8, 40), Path(1, 40)).endpoints()
     lab.client.scheduler = name
-    lab.client.sysctl("mptcp/stale_loss_cnt", 1)
     with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
-        transfer = upload(conn, SIZE).reached(0.4)
+        upload(conn, SIZE).finish().acknowledged()
         kill()
-        transfer.finish(60).acknowledged()
+        upload(conn, SIZE // 2).finish(60).acknowledged()
         assert lab.client.mib("SubflowStale") > 0
         revive()
         assert carries_again(lab, conn, 1)
-        assert lab.client.mib("SubflowRecover") > 0
 
 
 @pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
