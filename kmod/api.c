@@ -188,12 +188,13 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
 /*
  * Ask for a retransmission pass of the connection that @sk is or belongs to:
  * its worker runs get_retrans as soon as it can, instead of when the data-level
- * retransmission timer fires. Any context, any socket.
+ * retransmission timer fires. Any context, any socket. The pass does not count
+ * towards giving a subflow up.
  *
  * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a
  * listener, one that is closed or fell back to TCP). -ENODATA: nothing is
  * unacknowledged. -EALREADY: asked before and not run yet. -EBUSY: asked less
- * than a jiffy ago; ask again at the next event.
+ * than a jiffy ago; ask again at the next event. -ENOMEM.
  */
 MSB_KFUNC int bpf_mptcp_request_retrans(struct sock *sk)
 {

@@ -56,6 +56,7 @@ struct sock *msb_subflow_ssk(const struct mptcp_subflow_context *subflow);
 struct sock *msb_subflow_conn(const struct mptcp_subflow_context *subflow);
 _Bool msb_subflow_can_send(const struct mptcp_subflow_context *subflow, int state);
 unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow);
+void msb_forgive_round(struct mptcp_subflow_context *subflow);
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk);
 _Bool msb_has_unacked(const struct mptcp_sock *msk);
 unsigned long *msb_flags(struct mptcp_sock *msk);

@@ -60,6 +60,10 @@ unsigned long msb_lookup(const char *name);
 int msb_register_struct_ops(void);
 u32 msb_ops_type_id(void);
 
+/* retrans.c */
+int msb_start_requests(void);
+void msb_stop_requests(void);
+
 /* kfuncs.c; native: vmlinux has the API, so only the bridge's own kfunc */
 int msb_register_kfuncs(struct btf *vmlinux, bool native);
 

@@ -95,15 +95,21 @@ static int __init msb_init(void)
 	native = msb_call(btf_find_by_name_kind)(vmlinux, "bpf_struct_ops_mptcp_sched_ops",
 						 BTF_KIND_STRUCT) > 0;
 
-	err = msb_register_kfuncs(vmlinux, native);
-	if (err || native)
+	err = msb_start_requests();
+	if (err)
 		return err;
-	return msb_register_struct_ops();
+	err = msb_register_kfuncs(vmlinux, native);
+	if (!err && !native)
+		err = msb_register_struct_ops();
+	if (err)
+		msb_stop_requests();
+	return err;
 }
 
 /* What was registered goes with the module's BTF; maps and programs pin it. */
 static void __exit msb_exit(void)
 {
+	msb_stop_requests();
 }
 
 module_init(msb_init);

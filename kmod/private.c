@@ -51,6 +51,13 @@ unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow
 	return subflow->stale_count;
 }
 
+/* stale: given up already, not a matter of counting any more */
+void msb_forgive_round(struct mptcp_subflow_context *subflow)
+{
+	if (subflow->stale_count && !subflow->stale)
+		subflow->stale_count--;
+}
+
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk)
 {
 	return read_once(msk->wnd_end);

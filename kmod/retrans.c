@@ -5,6 +5,8 @@
  */
 #include <linux/hash.h>
 #include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <net/tcp.h>
 #include "bridge.h"
 #include "kernel_private.h"
@@ -81,8 +83,51 @@ static bool msb_may_ask(const struct sock *msk)
 	return last != now && atomic_long_cmpxchg(slot, last, now) == last;
 }
 
+/*
+ * Between the request and the pass stands a step in process context. Each pass
+ * counts as a round without progress for every subflow that has not been heard
+ * of since the last, and after a few rounds the core gives the subflow up. At
+ * one pass per jiffy that is less than the round trip of most paths, so the
+ * round is taken off before it is put on. Rounds of the timer count as ever.
+ */
+struct msb_request {
+	struct work_struct work;
+	struct sock *sk;
+};
+static struct workqueue_struct *msb_wq;
+
+static void msb_start_pass(struct work_struct *work)
+{
+	struct msb_request *r = container_of(work, struct msb_request, work);
+	struct mptcp_sock *msk = (struct mptcp_sock *)r->sk;
+	struct list_head *head = msb_conn_list(msk), *pos;
+
+	lock_sock(r->sk);
+	if (inet_sk_state_load(r->sk) != TCP_CLOSE && msb_has_unacked(msk) &&
+	    !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk))) {
+		list_for_each(pos, head) msb_forgive_round(msb_subflow_of(pos));
+		msb_call(mptcp_schedule_work)(r->sk);
+	}
+	release_sock(r->sk);
+	sock_put(r->sk);
+	kfree(r);
+}
+
+int msb_start_requests(void)
+{
+	msb_wq = alloc_workqueue("mptcp_sched_bpf", WQ_UNBOUND, 0);
+	return msb_wq ? 0 : -ENOMEM;
+}
+
+/* No program is left that could ask; what was asked for is done first. */
+void msb_stop_requests(void)
+{
+	destroy_workqueue(msb_wq);
+}
+
 static int msb_ask(struct sock *sk)
 {
+	struct msb_request *r;
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
 	unsigned long *flags = msb_flags(msk);
 
@@ -95,9 +140,13 @@ static int msb_ask(struct sock *sk)
 		return -EALREADY;
 	if (!msb_may_ask(sk))
 		return -EBUSY;
-	if (test_and_set_bit(MPTCP_WORK_RTX, flags))
-		return -EALREADY;
-	msb_call(mptcp_schedule_work)(sk);
+	r = kmalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
+	if (!r)
+		return -ENOMEM;
+	sock_hold(sk);
+	r->sk = sk;
+	INIT_WORK(&r->work, msb_start_pass);
+	queue_work(msb_wq, &r->work);
 	return 0;
 }
 
