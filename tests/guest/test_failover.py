@@ -17,7 +17,7 @@ def _loaded(both_loaded):
 
 
 def carries_again(lab, conn, i):
-    """Small transfers until the scheduler has given path i a good part of one.
+    """Small transfers until the scheduler has given path i some of one.
 
     New data, by our counter: the device sends what was stuck there, too.
     """
@@ -34,7 +34,7 @@ def carries_again(lab, conn, i):
     while time.monotonic() < end:
         before = given()
         upload(conn, 256 << 10).finish().acknowledged()
-        if given() - before > 32 << 10:
+        if given() - before > 16 << 10:
             return True
     return False
 
