@@ -61,7 +61,8 @@ def test_every_answer_and_the_rate(labs, probe):
     # two CPUs may meet at a connection's first grant and count it once
     assert count[ASKED] - len(granted) <= sum(g[0] for g in granted) <= count[ASKED]
     for total, first, last in granted:
-        assert total <= last - first + 1, granted
+        # the clock is read a moment after the grant, perhaps a tick later
+        assert total <= last - first + 2, granted
 
 
 def test_asking_makes_no_live_path_stale(labs, probe):

@@ -11,6 +11,7 @@ import struct
 import threading
 from dataclasses import dataclass
 
+from command import stats
 from lab import until
 
 IPPROTO_MPTCP = 262
@@ -70,21 +71,39 @@ class Connection:
 
     def __init__(self, lab, listener, protocol=IPPROTO_MPTCP):
         self.client = make_socket(lab.client, lab.family, protocol)
+        self.server = None
         try:
             self.client.connect(listener.getsockname()[:2])
             self.server = listener.accept()[0]
+            self.server.settimeout(60)
+            self._greet(lab)
         except BaseException:
-            self.client.close()
+            self.abort()
             raise
-        self.server.settimeout(60)
-        # The client makes its other subflows once data has come back to it; the
-        # client's own counters stay at 0.
+
+    def _greet(self, lab):
+        """The client makes its other subflows once data has come back to it.
+
+        Its own counters stay at 0.
+        """
         self.server.sendall(b"!")
-        assert self.client.recv(1) == b"!"
+        try:
+            assert self.client.recv(1) == b"!"
+        except TimeoutError:
+            state = [net.run("ss", "-tiMnO").stdout for net in (lab.client, lab.server)]
+            text = f"no first byte: {stats()} {state}"
+            raise AssertionError(text) from None
 
     def close(self):
         self.client.close()
         self.server.close()
+
+    def abort(self):
+        """Closes without a goodbye: a connection that hangs must not outlive its test."""
+        for sock in filter(None, (self.client, self.server)):
+            now = struct.pack("ii", 1, 0)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            sock.close()
 
     def wait_subflows(self, count, seconds=20):
         """Until both ends have that many subflows besides the first."""
@@ -109,8 +128,10 @@ def connection(lab, protocol=IPPROTO_MPTCP, subflows=None):
             if subflows > 1:
                 conn.wait_subflows(subflows - 1)
             yield conn
-        finally:
-            conn.close()
+        except BaseException:
+            conn.abort()
+            raise
+        conn.close()
     finally:
         listener.close()
 
