@@ -4,7 +4,8 @@
  * outside this file tests for a kernel version or a form of the hooks.
  *
  * struct mptcp_sched_ops has two forms, and libbpf cannot match one ops map to
- * both, so each scheduler is built twice from one source:
+ * both, so each scheduler is built twice from one source. Which form a kernel
+ * has is read from its BTF by whoever loads; the versions are a rule of thumb:
  *
  *  - 6.15 and newer: get_send(msk) and get_retrans(msk). Objects NAME.bpf.o.
  *  - up to 6.14, so Debian 13's 6.12 LTS: one get_subflow(msk, data), where

@@ -24,18 +24,12 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct list_head {
-	struct list_head *next, *prev;
-};
-
 struct sock_common {
 	volatile unsigned char skc_state;
 };
 
 struct sock {
 	struct sock_common __sk_common;
-	int sk_wmem_queued;
-	int sk_sndbuf;
 };
 
 struct inet_connection_sock {
