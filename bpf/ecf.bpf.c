@@ -4,18 +4,27 @@
  * fastest subflow where that ends the data at hand earlier than a slower one
  * with room would.
  *
- * Use it for paths of unlike RTT or rate. Its estimates assume congestion
- * avoidance: early in a transfer they overrate the fast path's time. The
+ * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
+ * whole=0 is the paper's pure form; its kernel also copied and penalised. The
  * policy is in include/mps_ecf.h.
  */
 #include "frame.h"
 #include "mps_ecf.h"
 
 MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subflow");
+MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");
+MPS_TUNABLE(rate, 1, 0, 1, 1, "estimates are bounded by the rate that a path was seen to deliver");
+MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_ecf_pick(c, priv, beta);
+	const struct mps_ecf_options o = {
+		.beta = beta,
+		.estimate = grow * MPS_EST_GROW | rate * MPS_EST_RATE,
+		.whole = whole,
+	};
+
+	return mps_ecf_pick(c, priv, &o);
 }
 
 MPS_SCHEDULER(bpf_ecf, "earliest completion first: waits for the fast subflow if that pays", pick);

@@ -18,159 +18,99 @@
 #ifndef MPS_BPF_FRAME_H
 #define MPS_BPF_FRAME_H
 
-#include "compat.h"
-#include "kfuncs.h"
+#include "tunable.h"
+#include "snap.h"
+#include "clock.h"
+#include "mps_copy.h"
 #include "mps_retrans.h"
-#include "mps_stats.h"
 
 char _license[] SEC("license") = "GPL";
 
-/*
- * A number that `mptcp-sched load --set NAME=VALUE` changes before the object
- * is loaded. Integers, `scale` to one: default 250, scale 1000 is 0.25. The
- * loader reads range and meaning from the object itself (BTF declaration tag).
- */
-#define MPS_TUNABLE(name, def, min, max, scale, text)                                             \
-	const volatile __u32 name                                                                 \
-		__attribute__((btf_decl_tag("mps:tunable:" #min ":" #max ":" #scale ":" text))) = \
-			def
+/* MPS_COPY: 0 before including this for a baseline that does not copy by itself. */
+#ifndef MPS_COPY
+#define MPS_COPY 1
+#endif
+MPS_TUNABLE(copy, MPS_COPY, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
+	    "a subflow that fills the peer's window gets less of its own");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct mps_conn_store);
-} mps_conn_v1 SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct mps_subflow_store);
-} mps_subflow_v1 SEC(".maps");
-
-#define mps_for_each_subflow(subflow, msk) \
-	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
-
-/*
- * No branches: the verifier would follow each of their combinations through
- * every turn of the loop over the subflows.
- */
-static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow, struct sock *ssk,
-					    struct tcp_sock *tp)
+/* Behind the barrier the compiler tests the very register that it uses. */
+static __always_inline void mps_add(__u64 *counter, __u64 nr, __u64 i, __u64 by)
 {
-	const __u32 backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
-			     BPF_CORE_READ_BITFIELD(subflow, request_bkup);
-	/* __mptcp_subflow_active(), net/mptcp/protocol.h */
-	const __u32 joining =
-		BPF_CORE_READ_BITFIELD(subflow, request_join) & !subflow->fully_established;
-	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
-			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
-
-	return mptcp_subflow_active(subflow) * MPS_PATH_ACTIVE | backup * MPS_PATH_BACKUP |
-	       (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss) *
-		       MPS_PATH_LOSS |
-	       bpf_sk_stream_memory_free(ssk) * MPS_PATH_SNDBUF |
-	       (!!sending & !joining) * MPS_PATH_SENDS |
-	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
+	barrier_var(i);
+	if (i < nr)
+		counter[i] += by;
 }
 
-static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
-					  struct sock *ssk, struct tcp_sock *tp)
+/* account: the counter to which the bytes of this pick go. */
+static __always_inline void mps_count_subflow(struct mps_subflow_store *s,
+					      struct mptcp_subflow_context *subflow, __u32 account)
 {
-	const __u32 left_out = tp->sacked_out + tp->lost_out;
-	const __u32 out = tp->packets_out + tp->retrans_out;
+	const __u32 seq = subflow->rel_write_seq;
 
-	p->srtt_us = tp->srtt_us >> 3;
-	p->mdev_us = tp->mdev_us >> 2;
-	p->cwnd = tp->snd_cwnd ?: 1;
-	p->inflight = out > left_out ? out - left_out : 0;
-	p->mss = tp->mss_cache ?: 1;
-	p->unsent = tp->write_seq - tp->snd_nxt;
-	p->flags = mps_snap_flags(subflow, ssk, tp);
-	p->stale = subflow->stale_count;
-}
-
-/*
- * The one pass. Everything that a decision may look at is read here.
- *
- * What is next is the head of the queue, not snd_nxt: after a subflow was given
- * up, the core goes back to the oldest unacknowledged data, whose window the
- * peer has granted long ago (__mptcp_retransmit_pending_data()). Returns how
- * much of what is next was given to some subflow before.
- */
-static __always_inline __u64 mps_snap(struct mptcp_sock *msk, struct mps_conn *c)
-{
-	struct mptcp_data_frag *head = msk->first_pending;
-	const __u64 sent = msk->snd_nxt, end = mptcp_wnd_end(msk);
-	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
-	struct mptcp_subflow_context *subflow;
-	__u32 n = 0;
-
-	c->pending = msk->write_seq - nxt;
-	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
-	c->unacked = sent - msk->snd_una;
-	c->unit = head ? head->data_len - head->already_sent : 0;
-
-	mps_for_each_subflow(subflow, msk) {
-		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
-		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
-
-		if (!tp || n >= MPS_MAX_PATHS)
-			break;
-		mps_snap_path(&c->path[n], subflow, ssk, tp);
-		n++;
-	}
-	c->nr_paths = n;
-	return (__s64)(sent - nxt) > 0 ? sent - nxt : 0;
-}
-
-static __always_inline void mps_count_subflow(struct mptcp_subflow_context *subflow,
-					      struct sock *ssk, __u32 account)
-{
-	struct mps_subflow_store *s;
-	__u32 seq = subflow->rel_write_seq;
-
-	s = bpf_sk_storage_get(&mps_subflow_v1, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!s)
-		return;
-	if (s->counter[MPS_S_PICKS] + s->counter[MPS_S_RETRANS_PICKS]) {
-		__u32 moved = seq - s->last_seq;
-
-		if (s->account == MPS_S_RETRANS)
-			s->counter[MPS_S_RETRANS] += moved;
-		else
-			s->counter[MPS_S_SENT] += moved;
-	}
+	if (s->account)
+		mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, s->account, seq - s->last_seq);
 	s->last_seq = seq;
 	s->account = account;
-	if (account == MPS_S_RETRANS)
-		s->counter[MPS_S_RETRANS_PICKS]++;
-	else
-		s->counter[MPS_S_PICKS]++;
+	/* mps_stats.h: each counter of bytes follows that of its picks */
+	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
 }
 
-/* Mark the index-th subflow of the snapshot; the list cannot change meanwhile. */
-static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 index, __u32 account)
+/* Its end is where the next pick begins; of a copy it is known. */
+static __always_inline void mps_note_range(struct mps_subflow_store *s, const struct mps_round *r,
+					   __u32 account)
+{
+	if (account == MPS_S_COPIED || r->frag_end != r->una) {
+		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
+		return;
+	}
+	s->open_start = r->head;
+	s->flags |= MPS_SF_OPEN;
+}
+
+/* Marks the subflows of the mask; the list has not changed since the snapshot. */
+static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const struct mps_round *r,
+				    __u32 account)
 {
 	struct mptcp_subflow_context *subflow;
 	int ret = -EAGAIN;
 	__u32 n = 0;
 
 	mps_for_each_subflow(subflow, msk) {
+		struct mps_subflow_store *s;
 		struct sock *ssk;
 
-		if (n++ != index)
+		if (n >= MPS_MAX_PATHS)
+			break;
+		if (!(mask >> n++ & 1))
 			continue;
 		ssk = bpf_mptcp_subflow_tcp_sock(subflow);
-		if (!ssk)
+		s = ssk ? mps_subflow_store(ssk) : NULL;
+		if (!s)
 			break;
-		mps_count_subflow(subflow, ssk, account);
+		mps_count_subflow(s, subflow, account);
+		mps_note_range(s, r, account);
 		mptcp_subflow_set_scheduled(subflow, true);
 		ret = 0;
-		break;
 	}
 	return ret;
+}
+
+/* Those that made the peer's window fill: they carry the oldest data. */
+static __always_inline void mps_penalise_carriers(struct mptcp_sock *msk, const struct mps_conn *c)
+{
+	struct mptcp_subflow_context *subflow;
+	__u32 n = 0;
+
+	mps_for_each_subflow(subflow, msk) {
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		struct mps_subflow_store *s = ssk ? mps_subflow_store(ssk) : NULL;
+
+		if (!s || n >= MPS_MAX_PATHS)
+			break;
+		mps_penalise_carrier(s, &c->path[n], (__u32)c->now_us);
+		n++;
+	}
 }
 
 /*
@@ -201,15 +141,9 @@ static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct 
 	if (v.path >= 0) {
 		st->counter[MPS_C_PICKS]++;
 		st->counter[MPS_C_WND_PROBES] += !v.bytes;
-	} else if (v.reason < MPS_NR_WAIT_REASONS) {
-		st->counter[MPS_C_FIRST_WAIT + v.reason]++;
+	} else {
+		mps_add(st->counter, MPS_NR_CONN_COUNTERS, MPS_C_FIRST_WAIT + (__u64)v.reason, 1);
 	}
-}
-
-static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
-{
-	return bpf_sk_storage_get(&mps_conn_v1, (struct sock *)msk, NULL,
-				  BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*
@@ -236,7 +170,9 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 {
 	struct mps_conn_store *st;
 	struct mps_verdict v;
-	__u64 again;
+	struct mps_round r;
+	__u32 again;
+	bool asked;
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
@@ -244,31 +180,58 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	st = mps_store(msk);
 	if (!st)
 		return mps_send_stateless(msk);
-	again = mps_snap(msk, &st->snap);
+	mps_snap_conn(msk, &st->snap, &r);
+	mps_snap_paths(msk, &st->snap, &r, &asked);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)
 		return -EAGAIN;
-	/* a burst is either new data or old, so that the counters can tell */
+	/* what some subflow had before: a burst is either that or new data, for the counters */
+	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
 	if (again && v.bytes > again)
-		v.bytes = (__u32)again;
+		v.bytes = again;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	return mps_mark(msk, (__u32)v.path, again ? MPS_S_RETRANS : MPS_S_SENT);
+	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
-/* get_retrans, from the worker. Without memory for the state the timer asks again. */
-static __always_inline int mps_retrans(struct mptcp_sock *msk)
+static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_store *st,
+				    const struct mps_round *r, __u32 mask)
+{
+	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED) : -EAGAIN;
+
+	st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
+	/* it is the window that keeps fresh data back */
+	if (!ret && penalise && st->snap.pending)
+		mps_penalise_carriers(msk, &st->snap);
+	return ret;
+}
+
+/*
+ * get_retrans, from the worker: because the retransmission timer fired, or
+ * because the ACK clock asked for copies; then it is for nothing else, or each
+ * ACK would send data again that is merely on its way. Without memory for the
+ * state the timer asks again.
+ */
+static __always_inline int mps_retrans(struct mptcp_sock *msk,
+				       __u64 (*policy)(const struct mps_conn *c,
+						       struct mps_priv *priv))
 {
 	struct mps_conn_store *st = mps_store(msk);
+	struct mps_round r;
 	int path, ret = -EAGAIN;
+	bool asked;
 
 	if (!st)
 		return -EAGAIN;
-	mps_snap(msk, &st->snap);
+	mps_snap_conn(msk, &st->snap, &r);
+	mps_snap_fragment(msk, &st->snap, &r);
+	mps_snap_paths(msk, &st->snap, &r, &asked);
+	if (asked)
+		return mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv));
 	path = mps_default_retrans(&st->snap);
 	if (path >= 0)
-		ret = mps_mark(msk, (__u32)path, MPS_S_RETRANS);
+		ret = mps_mark(msk, 1U << (path & 31), &r, MPS_S_RETRANS);
 	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
 	return ret;
 }
@@ -276,18 +239,38 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk)
 /*
  * MPS_SCHEDULER(name, "what it is for", pick): pick(c, priv) is the decision,
  * a pure function of include/; it is not asked while the peer's window is shut.
+ * MPS_SCHEDULER_COPIES(..., copies): with a policy of its own for copies, a
+ * function of the same arguments that answers a mask of paths (mps_copy.h).
  */
-#define MPS_SCHEDULER(id, text, pick)                                                        \
+#define MPS_SCHEDULER_COPIES(id, text, pick, copies)                                         \
 	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,                       \
 				     struct mps_priv *priv MPS_ARG)                          \
 	{                                                                                    \
 		barrier_var(priv); /* a scheduler without state must not drop it */          \
 		return mps_pack(c->wnd_left ? pick(c, (void *)priv) : mps_window_closed(c)); \
 	}                                                                                    \
+	__noinline __u64 id##_copies(const struct mps_conn *c MPS_ARG,                       \
+				     struct mps_priv *priv MPS_ARG)                          \
+	{                                                                                    \
+		barrier_var(priv);                                                           \
+		return copies(c, (void *)priv);                                              \
+	}                                                                                    \
 	static __always_inline int id##_send(struct mptcp_sock *msk)                         \
 	{                                                                                    \
 		return mps_send(msk, id##_decide);                                           \
 	}                                                                                    \
-	MPS_OPS(id, #id, text, id##_send, mps_retrans)
+	static __always_inline int id##_retrans(struct mptcp_sock *msk)                      \
+	{                                                                                    \
+		return mps_retrans(msk, id##_copies);                                        \
+	}                                                                                    \
+	MPS_CLOCK(id)                                                                        \
+	MPS_OPS(id, #id, text, id##_send, id##_retrans)
+
+#define MPS_SCHEDULER(id, text, pick) MPS_SCHEDULER_COPIES(id, text, pick, mps_opportunistic)
+
+static __always_inline __u64 mps_opportunistic(const struct mps_conn *c, void *priv)
+{
+	return mps_copy_if_it_pays(c);
+}
 
 #endif /* MPS_BPF_FRAME_H */

@@ -24,15 +24,35 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct netns_ipv4 {
+	__u8 sysctl_tcp_slow_start_after_idle;
+};
+
+struct net {
+	struct netns_ipv4 ipv4;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	volatile unsigned char skc_state;
+	possible_net_t skc_net;
 };
 
 struct sock {
 	struct sock_common __sk_common;
 };
 
+struct tcp_congestion_ops {
+	void *cong_control;
+};
+
 struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	void *icsk_ulp_data;
+	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
 };
 
@@ -40,6 +60,7 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
+	__u32 snd_ssthresh;
 	__u32 packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;
@@ -49,9 +70,18 @@ struct tcp_sock {
 	__u32 write_seq; /* next byte to be given to TCP */
 	__u32 snd_nxt;	 /* next byte TCP sends */
 	__u32 snd_una;
+	__u32 lsndtime; /* jiffies */
+	__u32 rate_delivered;
+	__u32 rate_interval_us;
+	bool is_mptcp;
+};
+
+struct list_head {
+	struct list_head *next;
 };
 
 struct mptcp_data_frag {
+	struct list_head list; /* its first member: a pointer to one is one to the other */
 	__u64 data_seq;
 	__u16 data_len;
 	__u16 already_sent;
@@ -61,11 +91,14 @@ struct mptcp_sock {
 	__u64 write_seq;
 	__u64 snd_nxt;
 	__u64 snd_una;
+	__u64 wnd_end;
 	int snd_burst;
+	struct list_head rtx_queue;
 	struct mptcp_data_frag *first_pending;
 };
 
 struct mptcp_subflow_context {
+	struct sock *conn;
 	unsigned long avg_pacing_rate;
 	__u32 rel_write_seq; /* bytes mapped on this subflow, plus one */
 	__u32 request_join : 1, request_bkup : 1, backup : 1;

@@ -20,24 +20,28 @@
 #define MPS_MAX_BURST 65428
 
 enum mps_path_flag {
-	MPS_PATH_ACTIVE = 1 << 0, /* established, not stale, not closing */
-	MPS_PATH_BACKUP = 1 << 1, /* either end asked to use it as backup only */
-	MPS_PATH_LOSS = 1 << 2,	  /* in recovery after a retransmission timeout */
-	MPS_PATH_SNDBUF = 1 << 3, /* its send buffer takes more */
-	MPS_PATH_SENDS = 1 << 4,  /* established, not closing; it may be stale */
-	MPS_PATH_IDLE = 1 << 5,	  /* TCP has nothing queued and nothing unacknowledged */
+	MPS_PATH_ACTIVE = 1 << 0,  /* established, not stale, not closing */
+	MPS_PATH_BACKUP = 1 << 1,  /* either end asked to use it as backup only */
+	MPS_PATH_LOSS = 1 << 2,	   /* in recovery after a retransmission timeout */
+	MPS_PATH_SNDBUF = 1 << 3,  /* its send buffer takes more */
+	MPS_PATH_SENDS = 1 << 4,   /* established, not closing; it may be stale */
+	MPS_PATH_IDLE = 1 << 5,	   /* TCP has nothing queued and nothing unacknowledged */
+	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the head fragment */
 };
 
 /* One subflow at the moment of the decision. */
 struct mps_path {
-	__u32 srtt_us;	/* smoothed RTT in us; 0: no sample yet, so unknown */
-	__u32 mdev_us;	/* mean deviation of the RTT in us, without RTO floor */
-	__u32 cwnd;	/* congestion window in segments, at least 1 */
-	__u32 inflight; /* segments in flight (tcp_packets_in_flight()) */
-	__u32 mss;	/* bytes per segment, at least 1 */
-	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
-	__u32 flags;	/* enum mps_path_flag */
-	__u32 stale;	/* retransmission rounds without progress (stale_count) */
+	__u32 srtt_us;	  /* smoothed RTT in us; 0: no sample yet, so unknown */
+	__u32 mdev_us;	  /* mean deviation of the RTT in us, without RTO floor */
+	__u32 cwnd;	  /* segments that may be in flight, at least 1: see mps_store.h */
+	__u32 ssthresh;	  /* slow start ends there, in segments; ~0: never ended before */
+	__u32 inflight;	  /* segments in flight (tcp_packets_in_flight()) */
+	__u32 unsent;	  /* bytes given to this subflow that TCP has not sent */
+	__u32 rate;	  /* most that it delivered lately in bytes/s; 0: unknown */
+	__u32 metric;	  /* what the scheduler itself measures (MPS_PATH_METRIC), or 0 */
+	__u16 mss;	  /* bytes per segment, at least 1 */
+	__u16 flags : 12; /* enum mps_path_flag */
+	__u16 stale : 4;  /* retransmission rounds without progress (stale_count), to 15 */
 };
 
 /* The connection at the moment of the decision. */
@@ -45,8 +49,16 @@ struct mps_conn {
 	__u64 pending;	/* k: bytes to give out, those of a subflow given up among them */
 	__u64 wnd_left; /* bytes that the peer's data-level window still takes */
 	__u64 unacked;	/* bytes given out and not acknowledged at data level */
-	__u32 unit;	/* least bytes that one pick hands over: the rest of the head fragment */
+	__u64 now_us;	/* time of the decision, by a clock that never goes back */
+	/*
+	 * get_send: least bytes that one pick hands over, the rest of the head
+	 * fragment. get_retrans: bytes of the oldest unacknowledged fragment.
+	 */
+	__u32 unit;
+	__u32 age_us;	/* get_retrans: since that fragment was last given to a subflow; ~0: unknown
+			 */
 	__u32 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
+	__u32 reserved;
 	struct mps_path path[MPS_MAX_PATHS];
 };
 
@@ -55,11 +67,13 @@ struct mps_conn {
  * mps_stats.h and the texts of the loader come from it.
  * X(ID, json_name, description)
  */
-#define MPS_WAIT_REASONS(X)                                                       \
-	X(NO_SUBFLOW, no_subflow, "no subflow of this connection can carry data") \
-	X(NO_ROOM, no_room, "every usable subflow's window or buffer is full")    \
-	X(PEER_WINDOW, peer_window, "the peer's data-level window is full")       \
-	X(FASTER, faster, "a faster subflow, now full, will finish earlier")
+#define MPS_WAIT_REASONS(X)                                                           \
+	X(NO_SUBFLOW, no_subflow, "no subflow of this connection can carry data")     \
+	X(NO_ROOM, no_room, "every usable subflow's window or buffer is full")        \
+	X(PEER_WINDOW, peer_window, "the peer's data-level window is full")           \
+	X(FASTER, faster, "a faster subflow, now full, will finish earlier")          \
+	X(WINDOW, window, "a slow subflow would fill the peer's window for too long") \
+	X(TURN, turn, "it is the turn of a subflow that is now full")
 
 enum mps_wait {
 #define MPS_WAIT_ENUM(id, name, text) MPS_WAIT_##id,

@@ -11,14 +11,15 @@
 #define MPS_STATS_H
 
 #include "mps_path.h"
+#include "mps_ranges.h"
 
 /*
  * Names of the socket-storage maps. They carry the layout's version: change
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v1"
-#define MPS_SUBFLOW_MAP "mps_subflow_v1"
+#define MPS_CONN_MAP "mps_conn_v2"
+#define MPS_SUBFLOW_MAP "mps_subflow_v2"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -26,14 +27,18 @@
 	X(PICKS, picks, "decisions that chose a subflow")                                \
 	X(WND_PROBES, window_probes, "picks made to probe a closed data-level window")   \
 	X(RETRANS, retransmissions, "times the oldest data was sent again on a subflow") \
-	X(RETRANS_NONE, retrans_none, "times no subflow was fit to send it again")
+	X(RETRANS_NONE, retrans_none, "times no subflow was fit to send it again")       \
+	X(COPIES, copies, "times the oldest data was copied, without loss")              \
+	X(COPIES_NONE, copies_none, "times a copy was looked at and would not have paid")
 
 /* X(ID, json_name, description), per subflow */
-#define MPS_SUBFLOW_COUNTERS(X)                                            \
-	X(PICKS, picks, "times chosen for new data")                       \
-	X(SENT, bytes_sent, "bytes of new data given to it")               \
-	X(RETRANS_PICKS, retrans_picks, "times chosen to send data again") \
-	X(RETRANS, bytes_retrans, "bytes given to it that were sent before")
+#define MPS_SUBFLOW_COUNTERS(X)                                              \
+	X(PICKS, picks, "times chosen for new data")                         \
+	X(SENT, bytes_sent, "bytes of new data given to it")                 \
+	X(RETRANS_PICKS, retrans_picks, "times chosen to send data again")   \
+	X(RETRANS, bytes_retrans, "bytes given to it that were sent before") \
+	X(COPIES, copy_picks, "times chosen to carry a copy")                \
+	X(COPIED, bytes_copied, "bytes given to it that another subflow has")
 
 #define MPS_ENUM_CONN(id, name, text) MPS_C_##id,
 #define MPS_ENUM_WAIT(id, name, text) MPS_C_WAIT_##id,
@@ -49,7 +54,7 @@ enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW
 
 /* A scheduler's own state of a connection, zeroed at first. */
 struct mps_priv {
-	__u64 word[8];
+	__u64 word[6];
 };
 
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
@@ -60,16 +65,36 @@ struct mps_conn_store {
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
 
+/* A scheduler's own state of a subflow, zeroed at first. */
+struct mps_subflow_priv {
+	__u64 word[4];
+};
+
+enum mps_subflow_flag {
+	MPS_SF_OPEN = 1 << 0,  /* a range begins at open_start, its end is not known yet */
+	MPS_SF_ASKED = 1 << 1, /* an ACK on it asked for copies */
+};
+
 /* Of MPS_SUBFLOW_MAP: what one subflow costs. The limit is 256 bytes. */
 struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
 	/*
 	 * Bytes are settled at the next pick: those that the subflow's
-	 * rel_write_seq moved on since the last one belong to `account`,
-	 * MPS_S_SENT or MPS_S_RETRANS. Readers settle the rest the same way.
+	 * rel_write_seq moved on since the last one belong to the counter
+	 * `account`. Readers settle the rest the same way.
 	 */
 	__u32 last_seq;
 	__u32 account;
+	__u32 flags;	  /* enum mps_subflow_flag */
+	__u32 open_start; /* low half of a data sequence number */
+	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
+	__u32 asked_us;	  /* when that was */
+	__u32 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
+	__u32 penalty_us; /* since when */
+	__u32 rate;	  /* mps_path.rate */
+	__u32 rate_us;	  /* when that was measured */
+	struct mps_ranges ranges;
+	struct mps_subflow_priv priv;
 };
 _Static_assert(sizeof(struct mps_subflow_store) <= 256, "state of a subflow");
 

@@ -42,12 +42,8 @@ static __always_inline void settle(struct mps_subflow_rec *rec,
 	const __u32 moved = seq - store->last_seq;
 
 	__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
-	if (!(store->counter[MPS_S_PICKS] + store->counter[MPS_S_RETRANS_PICKS]))
-		return;
-	if (store->account == MPS_S_RETRANS)
-		rec->counter[MPS_S_RETRANS] += moved;
-	else
-		rec->counter[MPS_S_SENT] += moved;
+	if (store->account && store->account < MPS_NR_SUBFLOW_COUNTERS)
+		rec->counter[store->account] += moved;
 }
 
 static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_sock *tp)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The ACK clock: asks for copies when a segment arrives on a subflow and
+ * nothing is left to give out. Only this moment works. In get_send the fast
+ * subflow has no room yet, and after the last get_send nobody would ask again;
+ * the retransmission timer is pushed out by every data-level acknowledgement.
+ *
+ * It sees every TCP segment of the machine, so first it leaves what is not
+ * MPTCP alone, then what has no state of this scheduler. Each request needs a
+ * segment that came in, so passes cannot call for each other; it is made once
+ * per value of snd_una and subflow, or again after a quarter of an RTT, when
+ * room or the outlook may have changed; the bridge adds its own limit of one
+ * per jiffy. Without the bridge's kfunc the loader leaves the program out.
+ */
+#ifndef MPS_BPF_CLOCK_H
+#define MPS_BPF_CLOCK_H
+
+#include "snap.h"
+
+/* Can nothing be given out although data is on its way? Read without the lock. */
+static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u64 una)
+{
+	const __u64 nxt = msk->snd_nxt;
+
+	return una != nxt && (msk->write_seq == nxt || (__s64)(msk->wnd_end - nxt) <= 0);
+}
+
+static __always_inline int mps_clock(struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
+	struct mps_subflow_store *s;
+	struct mptcp_sock *msk;
+	__u32 now_us;
+	__u64 una;
+
+	if (!tp->is_mptcp)
+		return 0;
+	s = bpf_sk_storage_get(&mps_subflow_v2, sk, NULL, 0);
+	if (!s || !tp->inet_conn.icsk_ulp_data)
+		return 0;
+	msk = bpf_core_cast(
+		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
+		struct mptcp_sock);
+	una = msk->snd_una;
+	if (!mps_nothing_fresh(msk, una))
+		return 0;
+	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
+	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
+		return 0;
+	s->flags |= MPS_SF_ASKED;
+	if (bpf_ksym_exists(bpf_mptcp_request_retrans) && !bpf_mptcp_request_retrans(sk)) {
+		s->asked_una = (__u32)una;
+		s->asked_us = now_us;
+	}
+	return 0;
+}
+
+/* Before the segment changes anything; only its socket counts here. */
+#define MPS_CLOCK(id)                             \
+	SEC("tp_btf/tcp_probe")                   \
+	int BPF_PROG(id##_clock, struct sock *sk) \
+	{                                         \
+		return copy ? mps_clock(sk) : 0;  \
+	}
+
+#endif /* MPS_BPF_CLOCK_H */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The snapshot: one pass over the subflows that reads everything a decision may
+ * look at, and completes it by what socket storage knows.
+ */
+#ifndef MPS_BPF_SNAP_H
+#define MPS_BPF_SNAP_H
+
+#include "compat.h"
+#include "kfuncs.h"
+#include "mps_store.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mps_conn_store);
+} mps_conn_v2 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct mps_subflow_store);
+} mps_subflow_v2 SEC(".maps");
+
+#define mps_for_each_subflow(subflow, msk) \
+	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
+
+/*
+ * MPS_PATH_METRIC(ssk, tp, store): what a scheduler measures itself, into
+ * mps_path.metric; define it before including frame.h.
+ */
+#ifndef MPS_PATH_METRIC
+#define MPS_PATH_METRIC(ssk, tp, store) 0
+#endif
+
+static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
+{
+	return bpf_sk_storage_get(&mps_conn_v2, (struct sock *)msk, NULL,
+				  BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
+{
+	return bpf_sk_storage_get(&mps_subflow_v2, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+/*
+ * No branches: the verifier would follow each of their combinations through
+ * every turn of the loop over the subflows.
+ */
+static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow, struct sock *ssk,
+					    struct tcp_sock *tp)
+{
+	const __u32 backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
+			     BPF_CORE_READ_BITFIELD(subflow, request_bkup);
+	/* __mptcp_subflow_active(), net/mptcp/protocol.h */
+	const __u32 joining =
+		BPF_CORE_READ_BITFIELD(subflow, request_join) & !subflow->fully_established;
+	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
+			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
+
+	return mptcp_subflow_active(subflow) * MPS_PATH_ACTIVE | backup * MPS_PATH_BACKUP |
+	       (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss) *
+		       MPS_PATH_LOSS |
+	       bpf_sk_stream_memory_free(ssk) * MPS_PATH_SNDBUF |
+	       (!!sending & !joining) * MPS_PATH_SENDS |
+	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
+}
+
+/* tcp_slow_start_after_idle_check(), include/net/tcp.h */
+static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp, __u32 jiffies)
+{
+	const __u32 may = ssk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle & 1 &
+			  !tp->packets_out & !tp->inet_conn.icsk_ca_ops->cong_control;
+
+	return mps_idle_cwnd(tp->snd_cwnd, may * (jiffies - tp->lsndtime), tp->inet_conn.icsk_rto);
+}
+
+MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
+{
+	const __u64 rate = (__u64)segments * mss * MPS_USEC / (interval_us ?: 1);
+
+	return interval_us ? (__u32)mps_min(rate, ~0U) : 0;
+}
+
+static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
+					  struct sock *ssk, struct tcp_sock *tp, __u32 jiffies)
+{
+	const __u32 left_out = tp->sacked_out + tp->lost_out;
+	const __u32 out = tp->packets_out + tp->retrans_out;
+
+	p->srtt_us = tp->srtt_us >> 3;
+	p->mdev_us = tp->mdev_us >> 2;
+	p->cwnd = mps_snap_cwnd(ssk, tp, jiffies) ?: 1;
+	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
+	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
+	p->inflight = out > left_out ? out - left_out : 0;
+	p->unsent = tp->write_seq - tp->snd_nxt;
+	p->rate = mps_last_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us);
+	p->mss = (__u16)tp->mss_cache ?: 1;
+	p->flags = (__u16)mps_snap_flags(subflow, ssk, tp);
+	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
+}
+
+/* The oldest unacknowledged fragment; NULL when there is none. */
+static __always_inline struct mptcp_data_frag *mps_rtx_head(struct mptcp_sock *msk)
+{
+	struct list_head *first = msk->rtx_queue.next;
+
+	if (msk->snd_una == msk->snd_nxt || first == &msk->rtx_queue)
+		return NULL;
+	return bpf_core_cast(first, struct mptcp_data_frag);
+}
+
+/*
+ * What is next is the head of the queue, not snd_nxt: after a subflow was given
+ * up, the core goes back to the oldest unacknowledged data, whose window the
+ * peer has granted long ago (__mptcp_retransmit_pending_data()).
+ */
+static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_conn *c,
+					  struct mps_round *r)
+{
+	struct mptcp_data_frag *head = msk->first_pending;
+	const __u64 sent = msk->snd_nxt, end = mptcp_wnd_end(msk);
+	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
+
+	c->pending = msk->write_seq - nxt;
+	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
+	c->unacked = sent - msk->snd_una;
+	c->now_us = bpf_ktime_get_ns() / 1000;
+	c->unit = head ? head->data_len - head->already_sent : 0;
+	c->age_us = MPS_NEVER;
+	r->now_us = (__u32)c->now_us;
+	r->una = r->frag_end = (__u32)msk->snd_una;
+	r->head = (__u32)nxt;
+	r->sent = (__u32)sent;
+}
+
+/* For get_retrans: the fragment in question is the oldest one, as far as it was sent. */
+static __always_inline void mps_snap_fragment(struct mptcp_sock *msk, struct mps_conn *c,
+					      struct mps_round *r)
+{
+	struct mptcp_data_frag *frag = mps_rtx_head(msk);
+
+	c->unit = frag ? (__u32)(frag->data_seq + frag->already_sent - msk->snd_una) : 0;
+	if (c->unit > 65535)
+		c->unit = 0;
+	r->frag_end = r->una + c->unit;
+}
+
+/* The one pass. asked: whether copies were asked for, which is taken off. */
+static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
+					   const struct mps_round *r, bool *asked)
+{
+	const __u32 jiffies = (__u32)bpf_jiffies64();
+	struct mptcp_subflow_context *subflow;
+	__u32 n = 0, age, flags = 0;
+
+	mps_for_each_subflow(subflow, msk) {
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
+		struct mps_subflow_store *s = tp ? mps_subflow_store(ssk) : NULL;
+
+		if (!s || n >= MPS_MAX_PATHS)
+			break;
+		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
+		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
+		age = mps_complete_path(s, &c->path[n], r);
+		if (age < c->age_us)
+			c->age_us = age;
+		flags |= s->flags;
+		s->flags &= ~(__u32)MPS_SF_ASKED;
+		n++;
+	}
+	c->nr_paths = n;
+	*asked = flags & MPS_SF_ASKED;
+}
+
+#endif /* MPS_BPF_SNAP_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * When and where to send the oldest unacknowledged fragment a second time,
+ * without a loss: opportunistic retransmission. Policies; each answers a bit
+ * mask of paths, 0 for none. Common to all:
+ *
+ *  - copies never delay fresh data: there is nothing that could be given out,
+ *    because nothing is left or because the peer's window is full;
+ *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED),
+ *    so each byte goes over each subflow at most once as a copy;
+ *  - only into free window of a subflow of the tier that carries data, so at
+ *    most one congestion window per RTT.
+ *
+ * They stop with the acknowledgement at data level, which moves the fragment,
+ * or with new data.
+ */
+#ifndef MPS_COPY_H
+#define MPS_COPY_H
+
+#include "mps_time.h"
+
+#define MPS_COPY_NONE 0U
+
+static __always_inline bool mps_may_copy(const struct mps_conn *c)
+{
+	return c->unacked && c->unit && !(c->pending && c->wnd_left) && c->age_us != ~0U;
+}
+
+static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 tier)
+{
+	return mps_is_usable(p, tier) && mps_is_available(p) && p->srtt_us &&
+	       !(p->flags & MPS_PATH_CARRIED);
+}
+
+/*
+ * us until the fragment is acknowledged where it is: its first byte is the next
+ * that its carrier delivers, so the rate decides, and data that was just sent
+ * needs the rest of a round trip in any case. A carrier that is in recovery
+ * after a timeout, or that the core has given up, will not deliver.
+ */
+static __always_inline __u64 mps_remaining_us(const struct mps_conn *c, const struct mps_path *p)
+{
+	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
+	const __u64 trip = p->srtt_us > c->age_us ? p->srtt_us - c->age_us : 0;
+
+	if (!mps_is_active(p) || p->flags & MPS_PATH_LOSS || !p->srtt_us)
+		return ~0ULL;
+	return mps_max(trip, mps_duration(c->unit, rate));
+}
+
+/* The least of that over all that carry it; ~0 when none of them will deliver. */
+MPS_FN __u64 mps_carriers_us(const struct mps_conn *c MPS_ARG)
+{
+	__u64 best = ~0ULL;
+	__u32 i;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		if (c->path[i].flags & MPS_PATH_CARRIED)
+			best = mps_min(best, mps_remaining_us(c, &c->path[i]));
+	}
+	return best;
+}
+
+/*
+ * Opportunistic retransmission where it pays: on the path that finishes the
+ * fragment first, if that is before its carriers do, by a quarter.
+ */
+MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
+{
+	const __s32 tier = mps_usable_tier(c);
+	__u64 left, t, best = ~0ULL;
+	__u32 i, mask = MPS_COPY_NONE;
+
+	if (tier < 0 || !mps_may_copy(c))
+		return MPS_COPY_NONE;
+	left = mps_carriers_us(c);
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_can_take_copy(p, (__u32)tier))
+			continue;
+		t = mps_finish_us(p, c->unit, MPS_EST_GROW | MPS_EST_RATE);
+		if (t < best && t + t / 4 < left) {
+			best = t;
+			mask = 1U << i;
+		}
+	}
+	return mask;
+}
+
+#endif /* MPS_COPY_H */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the frame knows of a subflow beyond what TCP tells: which data it was
+ * given, how fast it ever delivered, which part of its window is withheld. Pure
+ * functions on struct mps_subflow_store, called once per subflow and snapshot.
+ */
+#ifndef MPS_STORE_H
+#define MPS_STORE_H
+
+#include "mps_stats.h"
+#include "mps_time.h"
+
+/* One pass over the subflows: low halves of sequence numbers and of the time. */
+struct mps_round {
+	__u32 now_us;
+	__u32 una;	/* oldest unacknowledged data */
+	__u32 head;	/* what is given out next */
+	__u32 sent;	/* the end of all that was ever given out */
+	__u32 frag_end; /* get_retrans: end of the fragment at una; una: not asked for */
+};
+
+/*
+ * A measured rate is believed for this long unless a higher one comes; in slow
+ * start, where rates are low because windows are, six times as long.
+ */
+#define MPS_RATE_US 10000000U
+
+/*
+ * Of a window, MPS_SHARE parts; what penalisation takes away in one step; how
+ * many RTTs give all of it back.
+ */
+#define MPS_SHARE 256
+#define MPS_PENALTY_MAX (MPS_SHARE * 3 / 4)
+#define MPS_PENALTY_RTTS 32
+
+/* The range that the last pick began ends where the next one begins. */
+static __always_inline void mps_close_range(struct mps_subflow_store *s, const struct mps_round *r)
+{
+	/* the core went back behind it, after a subflow was given up */
+	const __u32 end = mps_before(r->head, s->open_start) ? r->sent : r->head;
+
+	if (!(s->flags & MPS_SF_OPEN))
+		return;
+	s->flags &= ~(__u32)MPS_SF_OPEN;
+	mps_ranges_add(&s->ranges, s->open_start, end, r->una, r->now_us);
+}
+
+/* p->rate is TCP's last sample on entry, the rate to believe on return. */
+static __always_inline void mps_filter_rate(struct mps_subflow_store *s, struct mps_path *p,
+					    __u32 now_us)
+{
+	const __u32 age = now_us - s->rate_us;
+	const __u32 limit = p->cwnd < p->ssthresh ? 6 * MPS_RATE_US : MPS_RATE_US;
+
+	if (p->rate && (p->rate >= s->rate || age > limit)) {
+		s->rate = p->rate;
+		s->rate_us = now_us;
+	}
+	p->rate = s->rate;
+}
+
+/* The part of the penalty that is left after some time. */
+static __always_inline __u32 mps_penalty_left(const struct mps_subflow_store *s,
+					      const struct mps_path *p, __u32 now_us)
+{
+	const __u64 span = (__u64)(p->srtt_us ?: 1) * MPS_PENALTY_RTTS;
+	const __u64 back = (__u64)(now_us - s->penalty_us) * MPS_SHARE / span;
+
+	return s->penalty > back ? s->penalty - (__u32)back : 0;
+}
+
+/*
+ * Halve what a carrier of the oldest data may use of its window, at most once
+ * per RTT of it: the papers' penalisation, without writing the window behind
+ * congestion control's back. Returns the part that is withheld then.
+ */
+MPS_FN __u32 mps_penalise_carrier(struct mps_subflow_store *s MPS_ARG,
+				  const struct mps_path *p MPS_ARG, __u32 now_us)
+{
+	__u32 left;
+
+	if (!(p->flags & MPS_PATH_CARRIED) || (s->penalty && now_us - s->penalty_us < p->srtt_us))
+		return s->penalty;
+	left = mps_penalty_left(s, p, now_us);
+	left += (MPS_SHARE - left) / 2;
+	s->penalty = left < MPS_PENALTY_MAX ? left : MPS_PENALTY_MAX;
+	s->penalty_us = now_us;
+	return s->penalty;
+}
+
+static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps_path *p,
+					 __u32 now_us)
+{
+	const __u32 left = s->penalty ? mps_penalty_left(s, p, now_us) : 0;
+	__u32 cwnd;
+
+	s->penalty = left ? s->penalty : 0;
+	cwnd = (__u32)((__u64)p->cwnd * (MPS_SHARE - left) / MPS_SHARE);
+	p->cwnd = cwnd ?: 1;
+}
+
+/*
+ * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
+ * long ago, in us, the subflow was given data of the fragment at una.
+ */
+MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
+			       const struct mps_round *r MPS_ARG)
+{
+	__u32 age;
+
+	mps_close_range(s, r);
+	mps_filter_rate(s, p, r->now_us);
+	mps_withhold(s, p, r->now_us);
+	age = mps_ranges_age(&s->ranges, r->una, r->frag_end, r->now_us);
+	if (age != MPS_NEVER)
+		p->flags |= MPS_PATH_CARRIED;
+	return age;
+}
+
+/*
+ * tcp_cwnd_restart(), net/ipv4/tcp_output.c: TCP lowers the window of a subflow
+ * that was idle for longer than its RTO, but only once data is queued on it.
+ * A decision that is made just before has to know. idle, rto: jiffies.
+ */
+#define MPS_RESTART_CWND 10
+
+MPS_FN __u32 mps_idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
+{
+	const __u32 floor = cwnd < MPS_RESTART_CWND ? cwnd : MPS_RESTART_CWND;
+	__u32 halvings;
+
+	if (!rto || idle <= rto)
+		return cwnd;
+	halvings = (idle - 1) / rto;
+	cwnd = halvings < 32 ? cwnd >> halvings : 0;
+	return cwnd > floor ? cwnd : floor;
+}
+
+#endif /* MPS_STORE_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * When data given to a path now will be acknowledged. The papers take
+ * cwnd / RTT for a path's speed; that is right in congestion avoidance with a
+ * full window, and far off after an idle time (RTT without the path's own
+ * queue, window about to be cut) and in slow start. Each correction can be
+ * switched off: enum mps_estimate.
+ */
+#ifndef MPS_TIME_H
+#define MPS_TIME_H
+
+#include "mps_path.h"
+
+enum mps_estimate {
+	MPS_EST_GROW = 1 << 0, /* a window below ssthresh doubles every RTT */
+	MPS_EST_RATE = 1 << 1, /* no faster than the path was ever seen to deliver */
+};
+
+#define MPS_USEC 1000000ULL
+/* Rounds of slow start that are followed: 2^8 windows. */
+#define MPS_GROW_ROUNDS 8
+/* No product below overflows with at most so many bytes (16 GB) ... */
+#define MPS_BYTES_MAX (1ULL << 34)
+/* ... and an RTT of so many us (9 minutes, what srtt_us can hold). */
+#define MPS_RTT_MAX ((1ULL << 29) - 1)
+
+static __always_inline __u64 mps_min(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+static __always_inline __u64 mps_max(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+static __always_inline __u64 mps_bytes(__u64 segments, const struct mps_path *p)
+{
+	return mps_min(segments * p->mss, MPS_BYTES_MAX);
+}
+
+/* us to carry that many bytes at that many bytes/s */
+static __always_inline __u64 mps_duration(__u64 bytes, __u64 rate)
+{
+	return mps_min(bytes, MPS_BYTES_MAX) * MPS_USEC / (rate ?: 1);
+}
+
+/*
+ * The most that the path is known to carry. In its first slow start it was
+ * never full, so it may do twice what it was seen to do.
+ */
+static __always_inline __u64 mps_known_rate(const struct mps_path *p)
+{
+	return p->ssthresh == ~0U ? 2ULL * p->rate : p->rate;
+}
+
+/*
+ * us until `bytes`, given to the path now, are acknowledged: the last window's
+ * round trip after the rounds that the windows before it take, and not before
+ * the path's bottleneck is done with what is in front and with the bytes.
+ * The path's RTT is known. how: enum mps_estimate.
+ */
+MPS_FN __u64 mps_finish_us(const struct mps_path *p MPS_ARG, __u64 bytes, __u32 how)
+{
+	const __u64 rate = how & MPS_EST_RATE ? mps_known_rate(p) : 0;
+	const __u64 rtt = mps_min(p->srtt_us, MPS_RTT_MAX), limit = mps_bytes(p->ssthresh, p);
+	const __u64 all = mps_min(mps_min(bytes, MPS_BYTES_MAX) + p->unsent, MPS_BYTES_MAX);
+	__u64 wnd = mps_bytes(p->cwnd, p), left = all, t = rtt, busy;
+	__u64 room = p->cwnd > p->inflight ? mps_bytes(p->cwnd - p->inflight, p) : 0;
+	__u32 i;
+
+	/* what finds no room now follows in later rounds, with windows that grow */
+	for (i = 0; i < MPS_GROW_ROUNDS; i++) {
+		if (left <= room || !(how & MPS_EST_GROW) || wnd >= limit)
+			break;
+		left -= room;
+		t += rtt;
+		wnd = mps_min(2 * wnd, limit);
+		room = wnd;
+	}
+	if (left > room)
+		t += (left - room) * rtt / (wnd ?: 1);
+	if (!rate)
+		return t;
+	/* an RTT that was measured with the same queue in front has its time in it */
+	busy = mps_max(rtt, mps_duration(mps_bytes(p->inflight, p), rate));
+	return mps_max(t, busy + mps_duration(all, rate));
+}
+
+#endif /* MPS_TIME_H */
