@@ -6,10 +6,10 @@
  *
  * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
  * whole=0 is the paper's pure form; its kernel also copied and penalised. The
- * policy is in include/mps_ecf.h.
+ * policy is in include/mps_ecf.h and mps_ecf_extended.h.
  */
 #include "frame.h"
-#include "mps_ecf.h"
+#include "mps_ecf_extended.h"
 
 MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subflow");
 MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");

@@ -76,17 +76,17 @@ static void draw_path(enum profile profile, struct mps_path *p)
 	case WIDE:
 		p->mdev_us = chance(30) ? 0 : (__u32)magnitude(0xffffffff);
 		p->cwnd = (__u32)magnitude(1ULL << 31);
-		p->mss = (__u32)magnitude(65535);
+		p->mss = (__u16)magnitude(65535);
 		break;
 	case SMALL:
 		p->mdev_us = (__u32)between(0, 5);
 		p->cwnd = (__u32)between(1, 4);
-		p->mss = (__u32)between(1, 3);
+		p->mss = (__u16)between(1, 3);
 		break;
 	default:
 		p->mdev_us = (__u32)between(0, p->srtt_us / 2);
 		p->cwnd = (__u32)between(1, chance(50) ? 20 : 1000);
-		p->mss = chance(70) ? 1428 : (__u32)between(500, 9000);
+		p->mss = chance(70) ? 1428 : (__u16)between(500, 9000);
 		break;
 	}
 }
@@ -104,7 +104,7 @@ static void draw_fill(struct mps_path *p, unsigned full)
 	if (chance(70))
 		return;
 	free = p->inflight < p->cwnd ? (__u64)(p->cwnd - p->inflight) * p->mss : 0;
-	if (free > p->mss + 1 && free < 0xfffffff0 && chance(60))
+	if (free > p->mss + 1U && free < 0xfffffff0 && chance(60))
 		p->unsent =
 			(__u32)(free - p->mss - 2 + between(0, 3)); /* a segment's room, or not */
 	else
@@ -153,7 +153,7 @@ static void draw_any(enum profile profile, struct host_case *q)
 
 		draw_path(profile, p);
 		draw_fill(p, full);
-		p->flags = draw_flags(active, backup, loss, sndbuf);
+		p->flags = (__u16)draw_flags(active, backup, loss, sndbuf);
 		if (chance(unknown))
 			p->srtt_us = 0;
 		if (!p->srtt_us && chance(60))
@@ -195,7 +195,7 @@ static void draw_edge(struct host_case *q)
 		if (p == f || p == s)
 			continue;
 		if (p->srtt_us < rtt[1])
-			p->flags &= chance(50) ? ~(__u32)MPS_PATH_ACTIVE : ~(__u32)MPS_PATH_LOSS;
+			p->flags &= (chance(50) ? ~MPS_PATH_ACTIVE : ~MPS_PATH_LOSS) & 0xfff;
 		if (p->srtt_us < rtt[1] && p->flags & MPS_PATH_ACTIVE)
 			p->srtt_us = rtt[1] < 0xfffffff0 ? rtt[1] + (__u32)between(0, 9) : rtt[1];
 	}
@@ -240,7 +240,7 @@ static void draw(enum profile profile, struct host_case *q)
 						.cwnd = 1000,
 						.mss = 1428,
 						.flags = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF,
-						.stale = (__u32)rng() };
+						.stale = rng() & 15 };
 	q->op = chance(75) ? HOST_ECF : chance(80) ? HOST_MINRTT : HOST_CLOSED;
 	q->beta = chance(40) ? 250 : (__u32)between(0, 10000);
 	q->waiting = (__u32)between(0, 1);
@@ -289,7 +289,7 @@ static enum host_fault relate(enum profile profile, const struct host_case *q,
 	if (differ(a, &b))
 		return FAULT_DETERMINISM;
 	for (i = 0; i < 8; i++) {
-		other.conn.path[i].stale ^= 0x5a5a5a5a;
+		other.conn.path[i].stale ^= 5;
 		if (i >= q->conn.nr_paths)
 			memset(&other.conn.path[i], 0, sizeof(other.conn.path[i]));
 	}

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -67,6 +67,36 @@ class Path_:
     unsent: int = 0
     flags: int = ACTIVE | SNDBUF
     stale: int = 0
+    ssthresh: int = 0xFFFFFFFF
+    rate: int = 0
+    metric: int = 0
+
+    def pack(self):
+        return PATH.pack(
+            *(self.srtt, self.mdev, self.cwnd, self.ssthresh, self.inflight),
+            *(self.unsent, self.rate, self.metric, self.mss),
+            self.flags | self.stale << 12,
+        )
+
+    @classmethod
+    def unpack(cls, data, at):
+        srtt, mdev, cwnd, ssthresh, inflight, unsent, rate, metric, mss, word = (
+            PATH.unpack_from(data, at)
+        )
+        flags, stale = word & 0xFFF, word >> 12
+        return cls(
+            srtt,
+            mdev,
+            cwnd,
+            inflight,
+            mss,
+            unsent,
+            flags,
+            stale,
+            ssthresh,
+            rate,
+            metric,
+        )
 
 
 @dataclass
@@ -78,29 +108,29 @@ class Case:
     pending: int = 1 << 20
     wnd_left: int = 1 << 30
     unacked: int = 0
+    now: int = 0
     unit: int = 1
+    age: int = 0xFFFFFFFF
 
     def pack(self):
         return HEAD.pack(
             *(self.op, self.beta, self.waiting, 0),
-            *(self.pending, self.wnd_left, self.unacked, self.unit, len(self.paths)),
-        ) + b"".join(PATH.pack(*astuple(p)) for p in self.paths).ljust(
-            MAX_PATHS * PATH.size, b"\0"
-        )
+            *(self.pending, self.wnd_left, self.unacked, self.now),
+            *(self.unit, self.age, len(self.paths), 0),
+        ) + b"".join(p.pack() for p in self.paths).ljust(MAX_PATHS * PATH.size, b"\0")
 
     @classmethod
     def unpack(cls, data):
-        op, beta, waiting, _, pending, wnd_left, unacked, unit, nr = HEAD.unpack_from(
-            data
-        )
-        paths = [
-            Path_(*PATH.unpack_from(data, HEAD.size + i * PATH.size)) for i in range(nr)
-        ]
-        return cls(paths, op, beta, waiting, pending, wnd_left, unacked, unit)
+        op, beta, waiting, _, *conn, unit, age, nr, _ = HEAD.unpack_from(data)
+        at = range(HEAD.size, HEAD.size + nr * PATH.size, PATH.size)
+        paths = [Path_.unpack(data, i) for i in at]
+        return cls(paths, op, beta, waiting, *conn, unit, age)
 
 
-HEAD = struct.Struct("=4I3Q2I")
-PATH = struct.Struct("=8I")
+# struct host_case: its own words, then struct mps_conn up to path[]
+HEAD = struct.Struct("=4I4Q4I")
+# struct mps_path: flags and stale share the last word
+PATH = struct.Struct("=8I2H")
 CASE_SIZE = HEAD.size + MAX_PATHS * PATH.size
 
 

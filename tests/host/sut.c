@@ -17,7 +17,7 @@ void sut_answer(const struct host_case *q, struct host_answer *a)
 		v = mps_minrtt_pick(&q->conn);
 		break;
 	case HOST_ECF:
-		v = mps_ecf_pick(&q->conn, &st, q->beta);
+		v = mps_ecf_paper_pick(&q->conn, &st, q->beta);
 		break;
 	case HOST_RETRANS:
 		v = (struct mps_verdict){ .path = mps_default_retrans(&q->conn) };

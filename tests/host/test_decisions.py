@@ -286,12 +286,12 @@ def test_layout(driver):
     assert sizes["mps_subflow_store"] <= 256
     assert sizes["mps_ecf_state"] <= sizes["mps_conn_store.priv"]
     assert sizes == {
-        "mps_path": 32,
-        "mps_conn": 288,
+        "mps_path": 36,
+        "mps_conn": 336,
         "mps_ecf_state": 4,
-        "mps_conn_store": 424,
-        "mps_conn_store.priv": 64,
-        "mps_subflow_store": 40,
+        "mps_conn_store": 488,
+        "mps_conn_store.priv": 48,
+        "mps_subflow_store": 256,
         "host_case": CASE_SIZE,
         "host_answer": Answer.FORM.size,
     }
@@ -326,7 +326,7 @@ def test_retransmission(driver):
         for _ in range(rng.randint(0, 4)):
             flags = sum(bit for bit in (SENDS, IDLE, BACKUP) if rng.random() < 0.6)
             flags |= rng.choice([0, ACTIVE, LOSS, SNDBUF])
-            paths.append(Path_(flags=flags, stale=rng.choice([0, 1, 2, 255])))
+            paths.append(Path_(flags=flags, stale=rng.choice([0, 1, 2, 15])))
         cases.append(Case(paths=paths, op=RETRANS))
     wanted = [by_default_rules(case.paths) for case in cases]
     assert [a.path for a in driver.ask(cases)] == wanted

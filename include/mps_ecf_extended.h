@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ECF beyond the paper. Its form takes cwnd / RTT for the speed of a path and
+ * one segment for what a choice hands over. Here a choice hands over a whole
+ * fragment, up to 32 KB, and paths are idle between transfers: after that, the
+ * RTT of a slow path says nothing of the queue that the fragment will make.
+ *
+ * This form keeps the idea and the order of Algorithm 1, takes for x_f and x_s
+ * the paths that complete the next fragment first, and puts the estimates of
+ * mps_time.h in the place of n * rtt_f and rtt_s.
+ */
+#ifndef MPS_ECF_EXTENDED_H
+#define MPS_ECF_EXTENDED_H
+
+#include "mps_ecf.h"
+#include "mps_time.h"
+
+/* All of them 0: the paper's form. */
+struct mps_ecf_options {
+	__u32 beta;	/* thousandths */
+	__u32 estimate; /* enum mps_estimate */
+	__u32 whole;	/* compare what a choice really hands over, the whole fragment */
+};
+
+/* What one choice hands over at least: the estimates compare that. */
+static __always_inline __u64 mps_ecf_unit(const struct mps_conn *c, const struct mps_path *p,
+					  __u32 whole)
+{
+	return whole && c->unit > p->mss ? c->unit : p->mss;
+}
+
+/* The path that finishes one unit first, whether it has room or (room) only with. */
+MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 room, __u32 estimate,
+			   __u32 whole)
+{
+	__u64 t, best_t = ~0ULL;
+	__s32 best = MPS_WAIT;
+	__u32 i;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_is_usable(p, tier) || p->flags & MPS_PATH_LOSS || !p->srtt_us)
+			continue;
+		if (room && !mps_is_available(p))
+			continue;
+		t = mps_finish_us(p, mps_ecf_unit(c, p, whole), estimate);
+		if (t < best_t) {
+			best_t = t;
+			best = (__s32)i;
+		}
+	}
+	return best;
+}
+
+/*
+ * The extended form's two inequalities, with T the estimates of mps_time.h:
+ *
+ *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
+ *   second: T_s(pending) >= 2 * rtt_f + delta
+ */
+static __always_inline bool
+mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const struct mps_path *s,
+		       struct mps_ecf_state *st, const struct mps_ecf_options *o)
+{
+	const __u64 delta = f->mdev_us > s->mdev_us ? f->mdev_us : s->mdev_us;
+	const __u64 gain = MPS_ECF_BETA_SCALE + (st->waiting ? (__u64)o->beta : 0);
+	const __u64 t_f = mps_finish_us(f, c->pending, o->estimate);
+	const __u64 t_s = mps_finish_us(s, mps_ecf_unit(c, s, o->whole), o->estimate) + delta;
+
+	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
+		st->waiting = 0;
+		return false;
+	}
+	if (mps_finish_us(s, c->pending, o->estimate) < 2ULL * f->srtt_us + delta)
+		return false;
+	st->waiting = 1;
+	return true;
+}
+
+static __always_inline struct mps_verdict mps_ecf_extended_pick(const struct mps_conn *c,
+								struct mps_ecf_state *st,
+								__u32 tier,
+								const struct mps_ecf_options *o)
+{
+	const __s32 f = mps_ecf_first(c, tier, 0, o->estimate, o->whole);
+	const __s32 s = mps_minrtt_available(c, tier);
+	const struct mps_path *fast = &c->path[f & (MPS_MAX_PATHS - 1)];
+	__s32 x;
+
+	if (s < 0)
+		return mps_wait_for(MPS_WAIT_NO_ROOM);
+	/* a first sample, or only paths of unknown RTT */
+	if (f < 0 || f == s || !c->path[s & (MPS_MAX_PATHS - 1)].srtt_us)
+		return mps_send_on(c, (__u32)s);
+	x = mps_ecf_first(c, tier, 1, o->estimate, o->whole);
+	if (x < 0 || x == f || !mps_has_inflight(fast))
+		return mps_send_on(c, (__u32)(x < 0 ? s : x));
+	if (mps_ecf_waits_extended(c, fast, &c->path[x & (MPS_MAX_PATHS - 1)], st, o))
+		return mps_wait_for(MPS_WAIT_FASTER);
+	return mps_send_on(c, (__u32)x);
+}
+
+static __always_inline struct mps_verdict
+mps_ecf_pick(const struct mps_conn *c, struct mps_ecf_state *st, const struct mps_ecf_options *o)
+{
+	const __s32 tier = mps_usable_tier(c);
+
+	if (tier < 0)
+		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
+	if (!o->estimate && !o->whole)
+		return mps_ecf_paper_pick(c, st, o->beta);
+	return mps_ecf_extended_pick(c, st, (__u32)tier, o);
+}
+
+#endif /* MPS_ECF_EXTENDED_H */
