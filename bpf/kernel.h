@@ -56,6 +56,14 @@ struct inet_connection_sock {
 	__u8 icsk_ca_state : 5;
 };
 
+struct minmax_sample {
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 mss_cache;
@@ -65,10 +73,11 @@ struct tcp_sock {
 	__u32 sacked_out;
 	__u32 lost_out;
 	__u32 retrans_out;
-	__u32 srtt_us;	 /* us << 3 */
-	__u32 mdev_us;	 /* us << 2 */
-	__u32 write_seq; /* next byte to be given to TCP */
-	__u32 snd_nxt;	 /* next byte TCP sends */
+	__u32 srtt_us;	       /* us << 3 */
+	__u32 mdev_us;	       /* us << 2 */
+	struct minmax rtt_min; /* us */
+	__u32 write_seq;       /* next byte to be given to TCP */
+	__u32 snd_nxt;	       /* next byte TCP sends */
 	__u32 snd_una;
 	__u32 lsndtime; /* jiffies */
 	__u32 rate_delivered;

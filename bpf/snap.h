@@ -69,13 +69,19 @@ static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflo
 	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
 }
 
+/* How long nothing was sent, in jiffies; 0 while something is on its way or waits. */
+static __always_inline __u32 mps_idle_for(const struct tcp_sock *tp, __u32 jiffies)
+{
+	return (tp->write_seq == tp->snd_una) * (jiffies - tp->lsndtime);
+}
+
 /* tcp_slow_start_after_idle_check(), include/net/tcp.h */
-static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp, __u32 jiffies)
+static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp, __u32 idle)
 {
 	const __u32 may = ssk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle & 1 &
-			  !tp->packets_out & !tp->inet_conn.icsk_ca_ops->cong_control;
+			  !tp->inet_conn.icsk_ca_ops->cong_control;
 
-	return mps_idle_cwnd(tp->snd_cwnd, may * (jiffies - tp->lsndtime), tp->inet_conn.icsk_rto);
+	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
 MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
@@ -90,10 +96,12 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
+	const __u32 idle = mps_idle_for(tp, jiffies);
 
-	p->srtt_us = tp->srtt_us >> 3;
+	p->srtt_us =
+		mps_idle_rtt(tp->srtt_us >> 3, tp->rtt_min.s[0].v, idle, tp->inet_conn.icsk_rto);
 	p->mdev_us = tp->mdev_us >> 2;
-	p->cwnd = mps_snap_cwnd(ssk, tp, jiffies) ?: 1;
+	p->cwnd = mps_snap_cwnd(ssk, tp, idle) ?: 1;
 	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
 	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->inflight = out > left_out ? out - left_out : 0;

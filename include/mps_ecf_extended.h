@@ -29,6 +29,16 @@ static __always_inline __u64 mps_ecf_unit(const struct mps_conn *c, const struct
 	return whole && c->unit > p->mss ? c->unit : p->mss;
 }
 
+/*
+ * x_f counts as available with less than a segment's room, too: it is the best
+ * there is, and TCP would fill the gap with the short end of its queue, which
+ * costs a segment now and, by Nagle's rule, a round trip at the end of the data.
+ */
+static __always_inline bool mps_ecf_has_gap(const struct mps_path *p)
+{
+	return p->flags & MPS_PATH_SNDBUF && mps_cwnd_room(p);
+}
+
 /* The path that finishes one unit first, whether it has room or (room) only with. */
 MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 room, __u32 estimate,
 			   __u32 whole)
@@ -90,11 +100,13 @@ static __always_inline struct mps_verdict mps_ecf_extended_pick(const struct mps
 	const struct mps_path *fast = &c->path[f & (MPS_MAX_PATHS - 1)];
 	__s32 x;
 
+	/* a first sample, or only paths of unknown RTT */
+	if (s >= 0 && (f < 0 || !c->path[s & (MPS_MAX_PATHS - 1)].srtt_us))
+		return mps_send_on(c, (__u32)s);
+	if (f >= 0 && mps_ecf_has_gap(fast))
+		return mps_send_on(c, (__u32)f);
 	if (s < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
-	/* a first sample, or only paths of unknown RTT */
-	if (f < 0 || f == s || !c->path[s & (MPS_MAX_PATHS - 1)].srtt_us)
-		return mps_send_on(c, (__u32)s);
 	x = mps_ecf_first(c, tier, 1, o->estimate, o->whole);
 	if (x < 0 || x == f || !mps_has_inflight(fast))
 		return mps_send_on(c, (__u32)(x < 0 ? s : x));

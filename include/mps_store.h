@@ -136,4 +136,14 @@ MPS_FN __u32 mps_idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
 	return cwnd > floor ? cwnd : floor;
 }
 
+/*
+ * The smoothed RTT of a busy path has its queue in it. After an idle time that
+ * queue is gone, and the lowest RTT of the last minutes says more about the
+ * next packet. The same limit as for the window; us, idle and rto in jiffies.
+ */
+MPS_FN __u32 mps_idle_rtt(__u32 srtt_us, __u32 min_us, __u32 idle, __u32 rto)
+{
+	return idle > rto && min_us < srtt_us ? min_us : srtt_us;
+}
+
 #endif /* MPS_STORE_H */
