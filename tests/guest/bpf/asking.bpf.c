@@ -39,4 +39,14 @@ static __always_inline int t_asking_send(struct mptcp_sock *msk)
 	return mps_send(msk, t_asking_decide);
 }
 
-MPS_OPS(t_asking, "t_asking", "asks for copies all the time", t_asking_send, mps_retrans);
+static __always_inline __u64 t_asking_copies(const struct mps_conn *c, struct mps_priv *priv)
+{
+	return MPS_COPY_NONE;
+}
+
+static __always_inline int t_asking_retrans(struct mptcp_sock *msk)
+{
+	return mps_retrans(msk, t_asking_copies);
+}
+
+MPS_OPS(t_asking, "t_asking", "asks for copies all the time", t_asking_send, t_asking_retrans);

@@ -93,9 +93,9 @@ NAMED(t_name_slash, "t/name");
 NAMED(t_name_none, "");
 NAMED(t_name_taken, "default");
 
-/* another kind of struct_ops */
+/* another kind of struct_ops; the name without its flavour counts */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct tcp_congestion_ops {
+struct tcp_congestion_ops___cc {
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
 	__u32 (*undo_cwnd)(struct sock *sk);
@@ -125,7 +125,7 @@ __u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 		statement;                                                      \
 	}                                                                       \
 	SEC(".struct_ops.link")                                                 \
-	struct tcp_congestion_ops id = {                                        \
+	struct tcp_congestion_ops___cc id = {                                   \
 		.ssthresh = (void *)cc_ssthresh,                                \
 		.cong_avoid = (void *)id##_cong_avoid,                          \
 		.undo_cwnd = (void *)cc_undo_cwnd,                              \
