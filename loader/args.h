@@ -23,7 +23,7 @@ enum opt_id {
 /* These every command takes, before or behind its name. */
 #define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
 
-#define MAX_SETS 16
+#define MAX_SETS 64
 #define MAX_WORDS 8
 
 struct args {

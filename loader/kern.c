@@ -115,6 +115,32 @@ bool kern_bridge_installed(void)
 	return !run_modprobe("--dry-run", why, sizeof(why));
 }
 
+bool kern_has_retrans(void)
+{
+	struct btf *vmlinux = kern_btf(), *bridge = NULL;
+	bool has;
+
+	if (!vmlinux)
+		return false;
+	has = btf__find_by_name_kind(vmlinux, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
+	/* its BTF comes and goes with the module */
+	if (!has && !access("/sys/kernel/btf/" BRIDGE, R_OK))
+		bridge = btf__load_module_btf(BRIDGE, vmlinux);
+	if (bridge)
+		has = btf__find_by_name_kind(bridge, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
+	btf__free(bridge);
+	return has;
+}
+
+bool kern_want_retrans(void)
+{
+	char why[300] = "";
+
+	if (!kern_has_retrans() && access("/sys/module/" BRIDGE, F_OK))
+		run_modprobe("--", why, sizeof(why));
+	return kern_has_retrans();
+}
+
 static enum exit_code load_bridge(const char *operation, const char *object, struct kern *k)
 {
 	char why[300] = "";

@@ -15,6 +15,7 @@ enum support { SUPPORT_NONE, SUPPORT_BRIDGE, SUPPORT_NATIVE };
 #define BRIDGE "mptcp_sched_bpf"
 #define SCHED_OPS "mptcp_sched_ops"
 #define SCHED_OPS_VALUE "bpf_struct_ops_mptcp_sched_ops"
+#define RETRANS_KFUNC "bpf_mptcp_request_retrans"
 #define SYSCTL_DIR "/proc/sys/net/mptcp"
 
 struct btf;
@@ -39,6 +40,13 @@ struct btf *kern_btf(void);
 
 /* Makes the kernel able to take a scheduler, with the bridge where it needs it. */
 enum exit_code kern_require(const char *operation, const char *object, struct kern *k);
+
+/*
+ * Can BPF programs ask for copies? That takes the bridge's kfunc, on kernels
+ * with an API of their own too. The second one loads the bridge where it can.
+ */
+bool kern_has_retrans(void);
+bool kern_want_retrans(void);
 
 /* Words of net.mptcp.available_schedulers; returns how many (global to the kernel). */
 #define MAX_AVAILABLE 128

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -61,7 +62,7 @@ static void read_sched_name(struct object *o, const struct btf *btf)
 		snprintf(o->name, sizeof(o->name), "%.*s", MPS_NAME_LEN - 1, data + m->offset / 8);
 }
 
-/* Where the variable lies in .rodata; false: elsewhere. */
+/* Where the variable lies in .rodata; false: elsewhere, or it is no number. */
 static bool rodata_offset(const struct btf *btf, __u32 var, size_t *offset)
 {
 	int sec = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
@@ -78,38 +79,45 @@ static bool rodata_offset(const struct btf *btf, __u32 var, size_t *offset)
 	return false;
 }
 
-static void add_tunable(struct object *o, const struct btf *btf, __u32 var, const char *tag)
+static enum exit_code add_tunable(struct object *o, const char *operation, const struct btf *btf,
+				  __u32 var, const char *tag)
 {
-	struct tunable *t = &o->tunable[o->nr_tunables];
+	struct tunable t = { .name = type_name(btf, var) };
 	const char *data;
 	size_t size = 0;
 
 	data = o->rodata ? bpf_map__initial_value(o->rodata, &size) : NULL;
-	if (o->nr_tunables == MAX_TUNABLES || !data || tunable_parse_tag(t, tag) ||
-	    !rodata_offset(btf, var, &t->offset) || t->offset + sizeof(t->def) > size)
-		return;
-	t->name = type_name(btf, var);
-	memcpy(&t->def, data + t->offset, sizeof(t->def));
-	o->nr_tunables++;
+	if (!data || !rodata_offset(btf, var, &t.offset) || t.offset + sizeof(t.def) > size)
+		return fail(EX_FAILED, operation, o->what, "MPS_TUNABLE() of bpf/frame.h makes one",
+			    "its tunable %s is no 32-bit constant", t.name);
+	if (tunable_parse_tag(&t, tag))
+		return fail(EX_FAILED, operation, o->what, "MPS_TUNABLE() of bpf/frame.h makes one",
+			    "its tunable %s has a tag that is not MIN:MAX:SCALE:TEXT", t.name);
+	memcpy(&t.def, data + t.offset, sizeof(t.def));
+	o->tunable = grow(o->tunable, o->nr_tunables, sizeof(t));
+	o->tunable[o->nr_tunables++] = t;
+	return EX_OK;
 }
 
-static void read_tags(struct object *o, const struct btf *btf)
+static enum exit_code read_tags(struct object *o, const char *operation, const struct btf *btf)
 {
+	enum exit_code ret = EX_OK;
 	unsigned int id;
 
 	o->about = "";
 	o->rodata = bpf_object__find_map_by_name(o->bpf, ".rodata");
-	for (id = 1; id < btf__type_cnt(btf); id++) {
+	for (id = 1; id < btf__type_cnt(btf) && ret == EX_OK; id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
 		const char *tag = type_name(btf, id);
 
 		if (!btf_is_decl_tag(t) || btf_decl_tag(t)->component_idx != -1)
 			continue;
 		if (!strncmp(tag, TAG_TUNABLE, strlen(TAG_TUNABLE)))
-			add_tunable(o, btf, t->type, tag + strlen(TAG_TUNABLE));
+			ret = add_tunable(o, operation, btf, t->type, tag + strlen(TAG_TUNABLE));
 		else if (!strncmp(tag, TAG_ABOUT, strlen(TAG_ABOUT)))
 			o->about = tag + strlen(TAG_ABOUT);
 	}
+	return ret;
 }
 
 static enum exit_code inspect(struct object *o, const char *operation)
@@ -128,8 +136,8 @@ static enum exit_code inspect(struct object *o, const char *operation)
 	if (!*o->name)
 		return fail(EX_FAILED, operation, o->what, "give its ops variable a .name",
 			    "the scheduler has no name");
-	read_tags(o, btf);
-	return EX_OK;
+	o->asks = btf__find_by_name_kind(btf, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
+	return read_tags(o, operation, btf);
 }
 
 static enum exit_code check_form(const struct object *o, const char *operation, enum form form)
@@ -198,7 +206,9 @@ enum exit_code object_open_file(struct object *o, const char *operation, const c
 void object_close(struct object *o)
 {
 	bpf_object__close(o->bpf);
+	free(o->tunable);
 	o->bpf = NULL;
+	o->tunable = NULL;
 }
 
 static void describe(const struct object *o, char *buf, size_t size)

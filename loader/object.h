@@ -6,8 +6,6 @@
 #include "builtin.h"
 #include "tunable.h"
 
-#define MAX_TUNABLES 16
-
 struct bpf_object;
 struct bpf_map;
 
@@ -18,8 +16,9 @@ struct object {
 	char name[MPS_NAME_LEN]; /* under which it will be registered */
 	const char *about;	 /* "" where it says nothing */
 	struct bpf_map *rodata;
-	struct tunable tunable[MAX_TUNABLES];
+	struct tunable *tunable;
 	unsigned int nr_tunables;
+	bool asks; /* for copies: it refers to the kfunc for that */
 };
 
 /* On success the caller closes it. A file is checked for the kernel's form. */
