@@ -10,6 +10,7 @@
 #include "object.h"
 #include "out.h"
 #include "registry.h"
+#include "tracers.h"
 
 #define HINT_LIST "`" PROGRAM " list` shows what there is"
 
@@ -34,7 +35,8 @@ static enum exit_code open_object(struct object *o, const char *operation, const
 
 static enum exit_code check_name(const struct object *o, const char *operation)
 {
-	if (strpbrk(o->name, "/ \t\n") || o->name[0] == '.')
+	/* TRACER_MARK stands between a name and what belongs to it */
+	if (strpbrk(o->name, "/@ \t\n") || o->name[0] == '.')
 		return fail(EX_FAILED, operation, o->what, NULL,
 			    "\"%s\" cannot be the name of a pin", o->name);
 	if (kern_has_sched(o->name))
@@ -78,25 +80,24 @@ static enum exit_code explain_load(const struct object *o, const char *operation
 }
 
 /* The directory is ours alone: a pin in it is a promise that we registered it. */
-static enum exit_code pin(const struct object *o, const char *operation, struct bpf_link *link,
-			  const char *path)
+static enum exit_code pin(const struct object *o, const char *operation, struct tracers *tracers,
+			  struct bpf_link *link, const char *path)
 {
 	enum exit_code ret;
 
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
 		return fail(code_of(errno), operation, o->what, NULL, "cannot make " PIN_DIR ": %s",
 			    strerror(errno));
-	if (!bpf_link__pin(link, path))
-		return EX_OK;
-	ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s", path,
-		   strerror(errno));
-	/* may fail: others are in it */
-	rmdir(PIN_DIR);
+	ret = tracers_pin(tracers, o, operation);
+	if (ret == EX_OK && bpf_link__pin(link, path))
+		ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s",
+			   path, strerror(errno));
 	return ret;
 }
 
 /* Registration lives as long as the link: until it is pinned, that is this process. */
-static enum exit_code register_and_pin(struct object *o, const char *operation, const char *path)
+static enum exit_code register_and_pin(struct object *o, const char *operation,
+				       struct tracers *tracers, const char *path)
 {
 	struct bpf_link *link;
 	enum exit_code ret;
@@ -109,7 +110,7 @@ static enum exit_code register_and_pin(struct object *o, const char *operation, 
 		return fail(code_of(errno), operation, o->what, "run again with -v for the log",
 			    "the kernel refused to register %s: %s%s", o->name, strerror(errno),
 			    libbpf_reason());
-	ret = pin(o, operation, link, path);
+	ret = pin(o, operation, tracers, link, path);
 	/* the pin keeps it; without one it goes at once, not when the kernel finds the time */
 	if (ret != EX_OK)
 		bpf_link_detach(bpf_link__fd(link));
@@ -118,11 +119,34 @@ static enum exit_code register_and_pin(struct object *o, const char *operation, 
 	return ret;
 }
 
+/* The clock ticks before the first connection can have the scheduler. */
+static enum exit_code start(struct object *o, const char *operation, const char *path,
+			    enum copies *copies)
+{
+	struct tracers tracers;
+	enum exit_code ret = tracers_attach(&tracers, o, operation);
+
+	if (ret != EX_OK)
+		return ret;
+	*copies = !o->asks ? COPIES_NONE : tracers.nr ? COPIES_ON : COPIES_OFF;
+	ret = register_and_pin(o, operation, &tracers, path);
+	if (ret == EX_OK) {
+		tracers_keep(&tracers);
+		return EX_OK;
+	}
+	tracers_undo(&tracers, o);
+	/* may fail: others are in it */
+	rmdir(PIN_DIR);
+	return ret;
+}
+
 static enum exit_code load_object(struct object *o, const char *operation, const struct args *args)
 {
 	char path[128];
+	enum copies copies;
 	enum exit_code ret;
 	unsigned int i;
+	bool can_ask;
 
 	for (i = 0; i < args->nr_set; i++) {
 		ret = object_set(o, operation, args->set[i]);
@@ -137,12 +161,25 @@ static enum exit_code load_object(struct object *o, const char *operation, const
 		ret = check_pin(o, operation, path);
 	if (ret != EX_OK)
 		return ret;
+	can_ask = tracers_choose(o);
+	ret = tracers_check_pins(o, operation);
+	if (ret != EX_OK)
+		return ret;
 	/* a user's object in section .struct_ops: with a link it can be pinned as well */
 	bpf_map__set_map_flags(o->ops, bpf_map__map_flags(o->ops) | BPF_F_LINK);
 	report_libbpf();
 	if (bpf_object__load(o->bpf))
 		return explain_load(o, operation, errno);
-	return register_and_pin(o, operation, path);
+	ret = start(o, operation, path, &copies);
+	if (ret != EX_OK)
+		return ret;
+	out_str(out_root(), "copies", "%s", copies_name(copies));
+	if (!can_ask)
+		out_note("%s makes no copies of data: they take the kfunc " RETRANS_KFUNC
+			 " of the bridge module " BRIDGE "; install it with DKMS or `make kmod "
+			 "kmod-install`, then unload %s and load it again",
+			 o->name, o->name);
+	return EX_OK;
 }
 
 enum exit_code load_sched(const char *operation, const char *what, const struct args *args,

@@ -7,13 +7,10 @@
 #include "world.h"
 
 static const struct out_col sched_cols[] = {
-	{ "name", "SCHEDULER", false },
-	{ "state", "STATE", false },
-	{ "held_by", "HELD BY", false },
-	{ "namespaces", "NAMESPACES", false },
-	{ "connections", "CONNECTIONS", true },
-	{ "listeners", "LISTENERS", true },
-	{ NULL, NULL, false },
+	{ "name", "SCHEDULER", false },	       { "state", "STATE", false },
+	{ "held_by", "HELD BY", false },       { "copies", "COPIES", false },
+	{ "namespaces", "NAMESPACES", false }, { "connections", "CONNECTIONS", true },
+	{ "listeners", "LISTENERS", true },    { NULL, NULL, false },
 };
 
 static const struct out_col netns_cols[] = {
@@ -49,6 +46,36 @@ static const char *held_by(const struct sched *s)
 	return s->map_id ? "another program's map" : "kernel";
 }
 
+/* May data travel twice, and if not, although it could: why not? */
+static void out_copies(out_t *item, const struct sched *s)
+{
+	const enum copies copies = sched_copies(s);
+	const char *why = kern_has_retrans() ? "its program for that is not attached"
+					     : "the kernel has no " RETRANS_KFUNC;
+
+	out_str(item, "copies", "%s", copies_name(copies));
+	if (copies == COPIES_OFF)
+		out_str(item, "copies_off_because", "%s", why);
+	else
+		out_null(item, "copies_off_because");
+}
+
+/* Text: what the word "off" in the table means. */
+static void print_why_off(out_t *scheds)
+{
+	size_t i, n = json_object_array_length(scheds);
+
+	for (i = 0; i < n; i++) {
+		out_t *item = json_object_array_get_idx(scheds, i);
+		out_t *why = json_object_object_get(item, "copies_off_because");
+
+		if (why)
+			out_line("%s makes no copies: %s",
+				 json_object_get_string(json_object_object_get(item, "name")),
+				 json_object_get_string(why));
+	}
+}
+
 static void out_sched(out_t *item, struct world *w, const struct sched *s)
 {
 	out_str(item, "name", "%s", s->name);
@@ -58,6 +85,7 @@ static void out_sched(out_t *item, struct world *w, const struct sched *s)
 	if (s->map_id)
 		out_num(item, "map_id", s->map_id);
 	out_flag(item, "statistics", s->conn_map && s->subflow_map);
+	out_copies(item, s);
 	out_users(out_list(item, "namespaces"), &w->namespaces, s->name);
 	out_num(item, "connections", sockets_count(&w->sockets, sock_is_connection, s->name, 0));
 	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, s->name, 0));
@@ -93,6 +121,7 @@ static void out_world(struct world *w)
 	out_listeners(listeners, w, 0, "", false);
 	out_line("%s", "");
 	out_table(scheds, sched_cols, "");
+	print_why_off(scheds);
 	out_line("%s", "");
 	out_table(namespaces, netns_cols, "");
 	if (!json_object_array_length(listeners))

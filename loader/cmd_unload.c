@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "holders.h"
 #include "kern.h"
+#include "tracers.h"
 #include "util.h"
 #include "world.h"
 
@@ -56,7 +57,26 @@ static bool map_is_gone(__u32 id)
 	return fd < 0;
 }
 
-/* So that rmmod works right behind: the last scheduler frees the bridge as a whole. */
+static bool tracers_are_gone(const struct sched *s)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < s->nr_tracers; i++) {
+		fd = bpf_prog_get_fd_by_id(s->tracer[i]);
+		if (fd < 0)
+			continue;
+		close(fd);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * So that rmmod works right behind: the last scheduler frees the bridge as a
+ * whole. On a kernel with an API of its own only those that ask for copies
+ * hold it, which their maps do not tell.
+ */
 static bool bridge_is_released(const struct world *w, __u32 map_id, int refs_before)
 {
 	unsigned int i;
@@ -70,43 +90,70 @@ static bool bridge_is_released(const struct world *w, __u32 map_id, int refs_bef
 	return kern_bridge_refs() <= 0;
 }
 
-static void wait_for_release(const struct world *w, __u32 map_id, int refs_before)
+static int refs_to_wait_for(const struct sched *s)
+{
+	struct kern k;
+
+	kern_probe(&k);
+	return k.support == SUPPORT_NATIVE && !s->nr_tracers ? 0 : kern_bridge_refs();
+}
+
+/* Sockets keep the hooks of the scheduler, but not its other programs. */
+static void wait_for_release(const struct world *w, const struct sched *s, bool in_use,
+			     int refs_before)
 {
 	unsigned int ms;
 
 	for (ms = 0; ms < RELEASE_MS; ms += POLL_MS) {
-		if (map_is_gone(map_id) && bridge_is_released(w, map_id, refs_before))
+		if (tracers_are_gone(s) &&
+		    (in_use ||
+		     (map_is_gone(s->map_id) && bridge_is_released(w, s->map_id, refs_before))))
 			return;
 		sleep_ms(POLL_MS);
 	}
 }
 
-/* Unregisters at once, also where another pin or process holds the link. */
-static int detach(const char *path)
-{
-	int fd = bpf_obj_get(path), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (bpf_link_detach(fd) && errno != EOPNOTSUPP && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
+/*
+ * Unregisters at once, also where another pin or process holds the link. It
+ * stays as it was where that fails, pin and all.
+ */
 static enum exit_code remove_pin(const char *name)
 {
+	enum exit_code ret = EX_OK;
 	char path[128];
-	int err;
+	int fd;
 
 	pin_path(name, path, sizeof(path));
-	err = detach(path);
-	if (err)
-		return fail(code_of(-err), "unload", name, NULL, "cannot detach %s: %s", path,
-			    strerror(-err));
-	if (unlink(path))
-		return fail(code_of(errno), "unload", name, NULL, "cannot remove %s: %s", path,
-			    strerror(errno));
+	fd = bpf_obj_get(path);
+	if (fd < 0 && errno == ENOENT)
+		return EX_OK;
+	if (fd < 0 || unlink(path)) {
+		ret = fail(code_of(errno), "unload", name, NULL, "cannot remove %s: %s", path,
+			   strerror(errno));
+	} else if (bpf_link_detach(fd) && errno != EOPNOTSUPP && errno != EINVAL) {
+		ret = fail(code_of(errno), "unload", name, NULL, "cannot detach %s: %s", path,
+			   strerror(errno));
+		bpf_obj_pin(fd, path);
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* The clock's pins first, but it goes on until the scheduler is gone for sure. */
+static enum exit_code remove_pins(const char *name)
+{
+	struct tracer_pins tracers;
+	enum exit_code ret = tracer_pins_take(&tracers, "unload", name);
+
+	if (ret != EX_OK)
+		return ret;
+	ret = remove_pin(name);
+	if (ret != EX_OK) {
+		tracer_pins_restore(&tracers);
+		return ret;
+	}
+	tracer_pins_release(&tracers);
 	/* may fail: others are in it */
 	rmdir(PIN_DIR);
 	return EX_OK;
@@ -141,14 +188,14 @@ static enum exit_code unload_pinned(struct world *w, const struct sched *s, cons
 {
 	unsigned int conns = sockets_count(&w->sockets, sock_is_connection, name, 0);
 	unsigned int listeners = sockets_count(&w->sockets, sock_is_listener, name, 0);
-	int refs = kern_bridge_refs();
-	enum exit_code ret = remove_pin(name);
+	int refs = s ? refs_to_wait_for(s) : 0;
+	enum exit_code ret = remove_pins(name);
 	out_t *item;
 
 	if (ret != EX_OK)
 		return ret;
-	if (s && !conns && !listeners)
-		wait_for_release(w, s->map_id, refs);
+	if (s)
+		wait_for_release(w, s, conns || listeners, refs);
 	if (s && kern_has_sched(name))
 		return fail(EX_FAILED, "unload", name, NULL,
 			    "the pin is removed, but the kernel still has it registered");
@@ -159,6 +206,9 @@ static enum exit_code unload_pinned(struct world *w, const struct sched *s, cons
 	out_line("%s is unregistered", name);
 	report_namespaces(w, name);
 	report_live(name, conns, listeners);
+	if (s && !tracers_are_gone(s))
+		out_note("a program of %s is still attached: another pin or process holds its link",
+			 name);
 	return EX_OK;
 }
 
@@ -168,7 +218,7 @@ static enum exit_code unload_one(struct world *w, const char *name, bool force)
 	char path[128];
 
 	pin_path(name, path, sizeof(path));
-	if (strchr(name, '/') || (!s && !pin_link_id(path)))
+	if (strchr(name, '/') || (!s && !pin_link_id(path) && !tracer_pins_exist(name)))
 		return fail(EX_FAILED, "unload", name, "`" PROGRAM " list` shows what there is",
 			    "no such scheduler is loaded");
 	if (s && !s->pinned)
@@ -182,6 +232,21 @@ static enum exit_code unload_one(struct world *w, const char *name, bool force)
 	return unload_pinned(w, s, name);
 }
 
+/* The scheduler that a pin belongs to, unless another pin has told it; how many. */
+static unsigned int add_name(char (*names)[MPS_NAME_LEN], unsigned int n, const char *pin)
+{
+	const size_t len = strcspn(pin, (char[]){ TRACER_MARK, '\0' });
+	unsigned int i;
+
+	if (pin[0] == '.' || !len || len >= MPS_NAME_LEN)
+		return 0;
+	snprintf(names[n], MPS_NAME_LEN, "%.*s", (int)len, pin);
+	for (i = 0; i < n; i++)
+		if (!strcmp(names[i], names[n]))
+			return 0;
+	return 1;
+}
+
 static enum exit_code unload_all(struct world *w, bool force)
 {
 	enum exit_code ret = EX_OK, one;
@@ -192,8 +257,7 @@ static enum exit_code unload_all(struct world *w, bool force)
 
 	out_list(out_root(), "unloaded");
 	while (dir && n < MAX_AVAILABLE && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && strlen(e->d_name) < MPS_NAME_LEN)
-			snprintf(names[n++], MPS_NAME_LEN, "%.15s", e->d_name);
+		n += add_name(names, n, e->d_name);
 	if (dir)
 		closedir(dir);
 	for (i = 0; i < n; i++) {

@@ -26,7 +26,8 @@ const struct command commands[] = {
 	  "With --verbose also their tunables.", 0, 0, 0, 0, cmd_list },
 	{ "load", "NAME|FILE.o", "register a scheduler and pin it",
 	  "It stays after this command ends, until `unload` or the next boot. Loads the bridge\n"
-	  "module where the kernel needs it.",
+	  "module where the kernel needs it. Other programs of the object, such as the one that\n"
+	  "asks for copies of data, are attached with it; without the bridge there are no copies.",
 	  OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_load },
 	{ "unload", "NAME|--all", "unregister what was loaded",
 	  "Refused while a network namespace selects it. Live connections keep it until they end.",

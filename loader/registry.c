@@ -105,7 +105,7 @@ static void read_ops(struct sched *s, const struct btf *btf, __u32 type, const c
 	}
 }
 
-static void read_prog_maps(struct sched *s, __u32 prog_id)
+static void read_prog(struct sched *s, __u32 prog_id)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info), ids[64], i;
@@ -118,6 +118,8 @@ static void read_prog_maps(struct sched *s, __u32 prog_id)
 	if (bpf_prog_get_info_by_fd(fd, &info, &len))
 		info.nr_map_ids = 0;
 	close(fd);
+	if (info.btf_id)
+		s->btf_id = info.btf_id;
 	for (i = 0; i < info.nr_map_ids && i < 64; i++) {
 		struct bpf_map_info map = { 0 };
 		__u32 map_len = sizeof(map);
@@ -169,7 +171,7 @@ static void read_map(struct registry *r, int fd)
 	s->registered = state == STATE_INUSE;
 	read_ops(s, btf, type, value + offset, info.value_size - offset);
 	for (i = 0; i < s->nr_progs; i++)
-		read_prog_maps(s, s->prog_id[i]);
+		read_prog(s, s->prog_id[i]);
 out:
 	free(value);
 }
@@ -192,10 +194,42 @@ static void read_maps(struct registry *r)
 }
 
 /* A link to the map means that it is registered. */
+static void add_ops_link(struct registry *r, const struct bpf_link_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (r->sched[i].map_id != info->struct_ops.map_id)
+			continue;
+		r->sched[i].link_id = info->id;
+		r->sched[i].registered = true;
+	}
+}
+
+/* A link of another program belongs to the scheduler that came out of the same object. */
+static void add_tracer(struct registry *r, __u32 prog_id)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+	int fd = prog_id ? bpf_prog_get_fd_by_id(prog_id) : -1;
+	unsigned int i;
+
+	if (fd < 0)
+		return;
+	if (bpf_prog_get_info_by_fd(fd, &info, &len))
+		info.btf_id = 0;
+	close(fd);
+	for (i = 0; i < r->nr && info.btf_id; i++) {
+		struct sched *s = &r->sched[i];
+
+		if (s->btf_id == info.btf_id && s->nr_tracers < MAX_TRACERS)
+			s->tracer[s->nr_tracers++] = prog_id;
+	}
+}
+
 static void read_links(struct registry *r)
 {
 	__u32 id = 0;
-	unsigned int i;
 
 	while (!bpf_link_get_next_id(id, &id)) {
 		struct bpf_link_info info = { 0 };
@@ -204,15 +238,12 @@ static void read_links(struct registry *r)
 
 		if (fd < 0)
 			continue;
-		if (!bpf_link_get_info_by_fd(fd, &info, &len) &&
-		    info.type == BPF_LINK_TYPE_STRUCT_OPS) {
-			for (i = 0; i < r->nr; i++) {
-				if (r->sched[i].map_id != info.struct_ops.map_id)
-					continue;
-				r->sched[i].link_id = info.id;
-				r->sched[i].registered = true;
-			}
-		}
+		if (bpf_link_get_info_by_fd(fd, &info, &len))
+			info.prog_id = 0;
+		else if (info.type == BPF_LINK_TYPE_STRUCT_OPS)
+			add_ops_link(r, &info);
+		else
+			add_tracer(r, info.prog_id);
 		close(fd);
 	}
 }
@@ -262,6 +293,25 @@ void registry_free(struct registry *r)
 {
 	free(r->sched);
 	memset(r, 0, sizeof(*r));
+}
+
+/* An object that asks refers to the kfunc, whether its program is attached or not. */
+enum copies sched_copies(const struct sched *s)
+{
+	struct btf *btf = s->btf_id ? btf__load_from_kernel_by_id(s->btf_id) : NULL;
+	bool asks = btf && btf__find_by_name_kind(btf, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	if (!asks)
+		return COPIES_NONE;
+	return s->nr_tracers ? COPIES_ON : COPIES_OFF;
+}
+
+const char *copies_name(enum copies copies)
+{
+	static const char *const names[] = { "none", "off", "on" };
+
+	return names[copies];
 }
 
 struct sched *registry_find(struct registry *r, const char *name)

@@ -16,6 +16,17 @@
 #define PIN_DIR BPFFS "/mptcp-sched"
 #define MAX_HOOKS 8
 
+/* Behind a scheduler's name in the pins of its tracing programs (tracers.h). */
+#define TRACER_MARK '@'
+#define MAX_TRACERS 16
+
+/* Whether data may travel twice, by a program that asks for it. */
+enum copies {
+	COPIES_NONE, /* the object does not ask */
+	COPIES_OFF,  /* it would, but is not attached */
+	COPIES_ON,
+};
+
 struct sched {
 	char name[MPS_NAME_LEN];
 	bool available;	 /* in net.mptcp.available_schedulers */
@@ -25,6 +36,9 @@ struct sched {
 	__u32 link_id;	 /* 0: registered without a link, or not at all */
 	__u32 prog_id[MAX_HOOKS];
 	unsigned int nr_progs;
+	__u32 btf_id;		   /* of the object, the same for all of its programs */
+	__u32 tracer[MAX_TRACERS]; /* ids of its attached programs other than the hooks */
+	unsigned int nr_tracers;
 	__u32 conn_map, subflow_map; /* ids of its statistics maps, 0: it has none */
 };
 
@@ -39,6 +53,10 @@ void registry_free(struct registry *r);
 
 /* The one that is registered under this name, or NULL. */
 struct sched *registry_find(struct registry *r, const char *name);
+
+/* Of one that is loaded; the kernel's own and a module's make none. */
+enum copies sched_copies(const struct sched *s);
+const char *copies_name(enum copies copies);
 
 /* PIN_DIR/NAME */
 void pin_path(const char *name, char *buf, size_t size);

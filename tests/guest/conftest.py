@@ -56,19 +56,19 @@ def kernel_release():
 
 @pytest.fixture(scope="session")
 def compiled(has_get_send, tmp_path_factory):
-    """compiled(name): a test object of tests/guest/bpf in this kernel's form."""
+    """compiled(name, *options): a test object of tests/guest/bpf in this kernel's form."""
     made = {}
     form = () if has_get_send else ("-DMPS_PRE615",)
     headers = f"/usr/include/{platform.machine()}-linux-gnu"
 
-    def compile_object(name):
-        if name not in made:
+    def compile_object(name, *options):
+        if (name, *options) not in made:
             out = tmp_path_factory.mktemp("bpf") / f"{name}.bpf.o"
             run("clang", "--target=bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror",
-                *form, f"-I{TOP}/include", f"-I{TOP}/bpf", "-idirafter", headers,
+                *form, *options, f"-I{TOP}/include", f"-I{TOP}/bpf", "-idirafter", headers,
                 "-c", HERE / "bpf" / f"{name}.bpf.c", "-o", out)  # fmt: skip
-            made[name] = out
-        return made[name]
+            made[name, *options] = out
+        return made[name, *options]
 
     return compile_object
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from command import PIN_DIR, available
+from libbpf import links
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vm"))
 from boot import COMPLAINTS
@@ -58,9 +59,12 @@ def leftovers(shared):
     extra = available() ^ ({"default"} | shared.names)
     if extra:
         found.append(f"schedulers registered and not expected, or the reverse: {extra}")
-    expected = sorted(os.path.join(PIN_DIR, name) for name in shared.names)
-    if pins() != expected:
+    # Behind an "@" stand the programs that a scheduler has besides its hooks.
+    expected = {os.path.join(PIN_DIR, name) for name in shared.names}
+    if {pin.partition("@")[0] for pin in pins()} != expected:
         found.append(f"pins {pins()}, expected {expected}")
+    if links() != len(pins()):
+        found.append(f"{links()} BPF links are there, and {len(pins())} pins")
     if namespaces():
         found.append(f"network namespaces {namespaces()}")
     with open("/proc/sys/net/mptcp/scheduler") as f:

@@ -26,7 +26,8 @@ def run(*command, stdin=None, check=True):
         command, input=stdin, capture_output=True, text=True, timeout=60, check=False
     )
     if check and done.returncode:
-        raise AssertionError(f"{' '.join(command)}: {done.stdout}{done.stderr}{stdin}")
+        line = " ".join(map(str, command))
+        raise AssertionError(f"{line}: {done.stdout}{done.stderr}{stdin}")
     return done
 
 

@@ -35,6 +35,7 @@ _find_prog = _declare("bpf_object__find_program_by_name", _ptr, _ptr, _text)
 _attach = _declare("bpf_program__attach", _ptr, _ptr)
 _detach = _declare("bpf_link__destroy", _int, _ptr)
 _lookup = _declare("bpf_map_lookup_elem", _int, _int, _ptr, _ptr)
+_next_link = _declare("bpf_link_get_next_id", _int, ctypes.c_uint32, _ptr)
 _next_key = _declare("bpf_map_get_next_key", _int, _int, _ptr, _ptr)
 MAP_TYPE_STRUCT_OPS = 26
 
@@ -51,6 +52,14 @@ def _on_message(level, text, arguments):
 
 
 _set_print(_on_message)
+
+
+def links():
+    """How many BPF links the kernel has, pinned or not."""
+    at, count = ctypes.c_uint32(), 0
+    while not _next_link(at, ctypes.byref(at)):
+        count += 1
+    return count
 
 
 class Refused(Exception):

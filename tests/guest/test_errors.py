@@ -40,6 +40,12 @@ CASES = {
         ["load", "NONE"], FAILED, "load", "NONE", "no struct mptcp_sched_ops", "struct_ops.link"),
     "several in it": (
         ["load", "MANY"], FAILED, "load", "MANY", "variables of struct mptcp_sched_ops", "one object"),
+    "a program of a kind that cannot be attached": (
+        ["load", "XDP"], FAILED, "load", "XDP", r"t_copies_xdp \(section xdp\)", "?..."),
+    "one that the kernel does not register": (
+        ["load", "NO_SEND"], FAILED, "load", "NO_SEND", "refused|Invalid argument", "-v"),
+    "a tunable without its range": (
+        ["load", "UNTAGGED"], FAILED, "load", "UNTAGGED", "tunable untagged .*MIN:MAX", "MPS_TUNABLE"),
     "registered already": (
         ["load", "bpf_minrtt"], FAILED, "load", "bpf_minrtt", "registered already", "unload"),
     "registered already, as a file": (
@@ -104,6 +110,9 @@ def words(_shared, suffix, compiled):
         "OTHER": f"/usr/lib/mptcp-sched/bpf_ecf{other}",
         "NONE": str(compiled("asks")),
         "MANY": str(compiled("refused")),
+        "XDP": str(compiled("copies", "-DXDP")),
+        "NO_SEND": str(compiled("copies", "-DNO_SEND")),
+        "UNTAGGED": str(compiled("copies", "-DUNTAGGED")),
     }
     return lambda text: files.get(text, text)
 
@@ -205,6 +214,9 @@ def test_a_kernel_without_the_bridge(_shared, net):
 def test_a_pin_in_the_way(none_loaded, net):
     """Somebody's pin of that name is not overwritten."""
     ok("load", "bpf_minrtt")
+    for pin in os.listdir(PIN_DIR):
+        if "@" in pin:
+            os.unlink(f"{PIN_DIR}/{pin}")
     os.rename(f"{PIN_DIR}/bpf_minrtt", f"{PIN_DIR}/bpf_ecf")
     try:
         before = state(net)

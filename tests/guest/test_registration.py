@@ -95,8 +95,10 @@ def test_load():
     assert available() == {"default", name}
     # the pin is the link's: without it the scheduler is gone
     os.unlink(said["pin"])
-    os.rmdir(PIN_DIR)
     until(lambda: available() == {"default"}, 10, "unregistered with its pin")
+    for pin in os.listdir(PIN_DIR):
+        os.unlink(f"{PIN_DIR}/{pin}")
+    os.rmdir(PIN_DIR)
 
 
 def test_load_a_file(suffix):

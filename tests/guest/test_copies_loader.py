@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Schedulers whose objects have programs besides the hooks, as an ACK clock is.
+
+They are attached with the scheduler, pinned beside it, and go with it.
+"""
+
+import contextlib
+import json
+import os
+import time
+
+import pytest
+from command import PIN_DIR, available, ok, sched
+from hygiene import pins
+from lab import run, until
+from libbpf import links
+from traffic import connection, upload
+
+BRIDGE = "mptcp_sched_bpf"
+NAME = "t_copies"
+PROGRAMS = {"t_copies_ticks", "t_copies_entry", "t_copies_raw"}
+PINS = {f"{NAME}@{program}" for program in PROGRAMS} | {NAME}
+TICKS, ENTRIES, RAW, STEP = range(4)
+MISSING = ("unshare", "-m", "sh", "-c",
+           'mount --bind /sys/kernel/btf/veth /sys/kernel/btf/mptcp_sched_bpf && exec "$@"',
+           "sh")  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("none_loaded")
+
+
+def counts():
+    """How often each of the programs ran."""
+    text = run("bpftool", "-j", "map", "dump", "name", "t_counts").stdout
+    return [entry["formatted"]["value"] for entry in json.loads(text)]
+
+
+def shown(name=NAME):
+    (found,) = (s for s in ok("show")["schedulers"] if s["name"] == name)
+    return found
+
+
+@contextlib.contextmanager
+def without_kfunc():
+    """A prefix of commands for which the bridge's kfunc is not there.
+
+    As with a kernel that has the API of its own and no bridge: what the command
+    reads in place of the bridge's types is those of another module.
+    """
+    run("modprobe", "veth")
+    yield MISSING
+
+
+def test_attached_and_pinned_and_gone(labs, compiled):
+    said = ok("load", compiled("copies"))
+    assert said["loaded"] == NAME and said["copies"] == "on"
+    assert "notes" not in said
+    assert set(os.listdir(PIN_DIR)) == PINS
+    assert links() == len(PINS)
+    assert available() == {"default", NAME}
+    found = shown()
+    assert (found["copies"], found["copies_off_because"]) == ("on", None)
+    assert shown("default")["copies"] == "none"
+    assert "on" in sched("show").out
+
+    lab = labs().endpoints()
+    ok("use", NAME, "--netns", lab.client.name)
+    with connection(lab) as conn:
+        upload(conn, 1 << 18).finish().acknowledged()
+    count = counts()
+    assert min(count[: RAW + 1]) > 0, count
+    # every one of the tunables reached the tracing program
+    assert count[STEP] == sum(range(1, 21)) * count[TICKS]
+
+    lab.client.scheduler = "default"
+    ok("unload", NAME)
+    assert (pins(), links(), available()) == ([], 0, {"default"})
+    assert not os.path.exists(PIN_DIR)
+
+
+def test_rmmod_works_right_behind(compiled):
+    ok("load", compiled("copies"))
+    ok("unload", NAME)
+    try:
+        assert run("rmmod", BRIDGE, check=False).stderr == ""
+    finally:
+        run("modprobe", BRIDGE)
+
+
+def test_unload_all_knows_whose_pins_they_are(compiled):
+    ok("load", compiled("copies"))
+    ok("load", "bpf_minrtt")
+    said = ok("unload", "--all")["unloaded"]
+    assert sorted(u["name"] for u in said) == ["bpf_minrtt", NAME]
+    assert (pins(), links(), available()) == ([], 0, {"default"})
+
+
+def test_a_live_connection_keeps_the_hooks_only(labs, compiled):
+    """What asks for copies is gone at once; the connection goes on."""
+    lab = labs().endpoints()
+    ok("load", compiled("copies"))
+    ok("use", NAME, "--netns", lab.client.name)
+    with connection(lab) as conn:
+        lab.client.scheduler = "default"
+        said = ok("unload", NAME)
+        assert said["unloaded"][0]["connections"] == 1
+        assert (pins(), links()) == ([], 0)
+        found = shown()
+        assert found["state"] == "unregistered, in use"
+        assert found["copies"] == "off"
+        upload(conn, 1 << 18).finish().acknowledged()
+
+
+def test_tunables_of_a_tracing_program(labs, compiled):
+    """Set like any other, and more than sixteen of them."""
+    settings = [f"step_{i}=0" for i in range(1, 20)] + ["step_20=77"]
+    ok("load", compiled("copies"), *(f"--set={s}" for s in settings))
+    lab = labs()
+    with connection(lab, subflows=1) as conn:
+        upload(conn, 10_000).finish().acknowledged()
+    count = counts()
+    assert count[TICKS] > 0 and count[STEP] == 77 * count[TICKS]
+    ok("unload", NAME)
+    unknown = sched("--json", "load", compiled("copies"), "--set", "step_21=1")
+    assert unknown.code == 1 and "no tunable step_21" in unknown.error["reason"]
+
+
+def test_a_scheduler_that_does_not_ask():
+    """Its object has no such program: nothing to attach, nothing missing."""
+    from test_registration import NAMES
+
+    for name in NAMES:
+        said = ok("load", name)
+        assert said["copies"] == shown(name)["copies"]
+        assert ("notes" in said) is (said["copies"] == "off")
+        ok("unload", name)
+
+
+def test_without_the_kfunc(labs, compiled):
+    """It loads and carries data; what would only cost time is not there."""
+    with without_kfunc() as prefix:
+        result = sched("--json", "load", compiled("copies"), prefix=prefix)
+        assert result.code == 0, result
+        said = result.data
+        assert said["copies"] == "off"
+        (note,) = said["notes"]
+        assert "no copies" in note and "DKMS" in note
+        assert os.listdir(PIN_DIR) == [NAME]
+        assert links() == 1
+        lab = labs().endpoints()
+        ok("use", NAME, "--netns", lab.client.name)
+        with connection(lab) as conn:
+            upload(conn, 1 << 18).finish().acknowledged()
+        found = sched("--json", "show", prefix=prefix).data["schedulers"]
+        (mine,) = (s for s in found if s["name"] == NAME)
+        assert mine["copies"] == "off"
+        assert "no bpf_mptcp_request_retrans" in mine["copies_off_because"]
+    # the bridge has come: it takes another load
+    assert "not attached" in shown()["copies_off_because"]
+    lab.client.scheduler = "default"
+    ok("unload", NAME)
+
+
+def test_registered_by_bpftool_alone(compiled, tmp_path):
+    """bpftool loads the program that asks, but attaches nothing."""
+    directory = f"/sys/fs/bpf/{tmp_path.name}"
+    os.mkdir(directory)
+    try:
+        run(
+            "bpftool",
+            "struct_ops",
+            "register",
+            compiled("copies"),
+            directory,
+            check=False,
+        )
+        assert available() == {"default", NAME}
+        found = shown()
+        assert (
+            found["copies"] == "off" and "not attached" in found["copies_off_because"]
+        )
+        text = sched("show").out
+        assert f"{NAME} makes no copies: its program for that is not attached" in text
+    finally:
+        for pin in os.listdir(directory):
+            os.unlink(f"{directory}/{pin}")
+        os.rmdir(directory)
+    until(lambda: available() == {"default"}, 10, "unregistered with its pin")
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_a_pin_in_the_way(program, compiled):
+    """Left by a scheduler whose own pin somebody removed; then unload clears it away."""
+    ok("load", compiled("copies"))
+    for pin in PINS - {f"{NAME}@{program}"}:
+        os.unlink(f"{PIN_DIR}/{pin}")
+    until(lambda: available() == {"default"}, 10, "unregistered with its pin")
+    until(lambda: links() == 1, 10, "one link left")
+    result = sched("--json", "load", compiled("copies"))
+    assert result.code == 1
+    assert f"{NAME}@{program} exists already" in result.error["reason"]
+    assert f"unload {NAME}" in result.error["hint"]
+    assert links() == 1 and available() == {"default"}
+    assert ok("unload", NAME)["unloaded"][0]["name"] == NAME
+    until(lambda: (pins(), links()) == ([], 0), 10, "nothing left")
+
+
+def test_another_holder_is_told(compiled):
+    """Somebody's second pin keeps a program attached: not silently."""
+    ok("load", compiled("copies"))
+    other = "/sys/fs/bpf/t_other"
+    run("bpftool", "link", "pin", "pinned", f"{PIN_DIR}/{NAME}@t_copies_entry", other)
+    try:
+        begun = time.monotonic()
+        said = ok("unload", NAME)
+        assert time.monotonic() - begun < 60
+        assert any("still attached" in note for note in said["notes"])
+    finally:
+        os.unlink(other)
+    until(lambda: links() == 0, 10, "the last link gone")
