@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The probe of bench/bench.py. Built with the rest: guests in virtual time have no compiler.
+# The probe of bench/cost.py. Built with the rest: guests in virtual time have no compiler.
 
 BENCH_OBJ := $(B)/bench/cost.bpf.o
 

@@ -1,182 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the schedulers cost: time per question "where to send", state, memory of the command.
+"""The benchmarks: `bench.py [cost|quality] [OPTION...]`; without a name it is cost.
 
-The time is that of mptcp_sched_get_send(), the function in front of every scheduler, during a
-download by curl from nginx over 2, 4 and 8 subflows; the kernel's own default is measured in the
-same way, and what measuring costs is taken off. In virtual time one instruction takes 2 ns, so
-instructions are counted, whatever machine runs this. Beside it stand the kernel's own statistics
-of the BPF program alone (kernel.bpf_stats_enabled), which include what taking them costs.
-
-Exit status 0: everything was measured and the limits of the project's plan are kept.
+cost      what a decision costs: instructions, state, memory of the command
+quality   completion times of downloads over pairs of unlike paths, and what the project promises
 """
 
-import argparse
-import json
-import os
+import importlib
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 
-import sched
+import result
 
-import cost
-from netlab import Lab, LabError
-from netlab import Path as NetPath
-from table import number, table
-from web import Server, download
-
-OUT = Path(__file__).resolve().parents[1] / "build" / "out"
-SCHEDULERS = ("default", "bpf_minrtt", "bpf_ecf")
-SUBFLOWS = (2, 4, 8)
-NS_PER_INSTRUCTION = 2  # QEMU: -icount shift=1
-# Paths of unlike RTT, all of them busy: full windows, waits and picks in about their usual mix.
-MBIT = 2
-FIRST_RTT_MS = 10
-STEP_RTT_MS = 10
-BYTES_PER_PATH = 512 << 10
-
-MAX_RSS_KB = 50 * 1024
-MAX_STATE = {"mps_conn_v1": 512, "mps_subflow_v1": 256}
+NAMES = ("cost", "quality")
 
 
-def measure(name, subflows):
-    """One scheduler with that many subflows."""
-    paths = [
-        NetPath(f"p{i}", mbit=MBIT, rtt_ms=FIRST_RTT_MS + i * STEP_RTT_MS)
-        for i in range(subflows)
-    ]
-    sizes = {"warm-up": 256 << 10, "data": BYTES_PER_PATH * subflows}
-    row = {"scheduler": name, "subflows": subflows}
-    with Lab(paths) as lab, cost.Probe() as probe:
-        sched.use(lab, name)
-        with Server(lab, sizes) as server:
-            # The second time with run statistics, which would lengthen the first one's calls.
-            steps = download(
-                server, ["warm-up", "data", "data"], lab.address("server", 0)
-            )
-            next(steps)
-            joined = lab.mib("server")["MPJoinAckRx"]
-            if joined != subflows - 1:
-                raise LabError(f"{joined} subflows joined, not {subflows - 1}")
-            before = probe.read()
-            got = [next(steps)]
-            calls = probe.read() - before
-            runs = cost.run_time(name)
-            with cost.run_statistics():
-                got.append(next(steps))
-            ns, n = (b - a for a, b in zip(runs, cost.run_time(name), strict=True))
-            for _ in steps:
-                pass
-        row["overhead_ns"] = probe.overhead
-    if not all(d.verified for d in got):
-        raise LabError(f"{name}, {subflows} subflows: not the data that the server has")
-    if calls.calls < 100:
-        raise LabError(f"{name}, {subflows} subflows: only {calls.calls} calls seen")
-    row["calls"] = calls.calls
-    row["seconds"] = [d.seconds for d in got]
-    row["mean_ns"] = calls.mean - row["overhead_ns"]
-    for key, q in (("median_ns", 0.5), ("p99_ns", 0.99)):
-        row[key] = calls.quantile(q) - row["overhead_ns"]
-    row["calls_per_mb"] = calls.calls / (sizes["data"] / 1e6)
-    row["program_ns"] = ns / n if n else None
-    row["program_runs"] = n
-    return row
-
-
-def memory():
-    """KB of peak resident memory per command, while a connection is there to be shown."""
-    exe = sched.command()
-    with Lab([NetPath("a", mbit=None), NetPath("b", mbit=None)]) as lab:
-        sched.use(lab, "bpf_ecf")
-        netns = lab.names["server"]
-        sizes = {"one": 64 << 10}
-        with Server(lab, sizes) as server:
-            for _ in download(server, ["one"], lab.address("server", 0), pause=0):
-                peak = {
-                    "stats": cost.peak_rss(exe, "stats", "--netns", netns),
-                    "show": cost.peak_rss(exe, "show"),
-                    "list": cost.peak_rss(exe, "list"),
-                }
-    sched.mptcp_sched("unload", "bpf_ecf")
-    peak["load"] = cost.peak_rss(exe, "load", "bpf_ecf")
-    return peak
-
-
-def report(rows, virtual):
-    unit = NS_PER_INSTRUCTION if virtual else 1
-    what = "instructions" if virtual else "ns"
-    base = {r["subflows"]: r["mean_ns"] for r in rows if r["scheduler"] == "default"}
-    print(f"{what} per call of mptcp_sched_get_send, without those of measuring:")
-    head = ("scheduler", "subflows", "calls", "per MB", "mean", "median", "99 %", "x default",
-            "program alone", "runs")  # fmt: skip
-    out = []
-    for r in rows:
-        own = base.get(r["subflows"])
-        alone = r["program_ns"]
-        out.append((r["scheduler"], r["subflows"], r["calls"], f"{r['calls_per_mb']:.0f}",
-                    *(f"{r[k] / unit:.0f}" for k in ("mean_ns", "median_ns", "p99_ns")),
-                    number(own and r["mean_ns"] / own, ".1f"),
-                    number(alone and alone / unit, ".0f"), r["program_runs"] or "-"))  # fmt: skip
-    print("\n".join(table(head, out)))
-
-
-def limits(sizes, peak):
-    for name, most in MAX_STATE.items():
-        if name not in sizes:
-            yield f"no map {name}"
-        elif sizes[name] > most:
-            yield f"{name} takes {sizes[name]} bytes, more than {most}"
-    for name, kb in peak.items():
-        if kb > MAX_RSS_KB:
-            yield f"mptcp-sched {name} takes {kb} KB, more than {MAX_RSS_KB}"
-
-
-def main():
-    p = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    p.add_argument("--scheduler", action="append")
-    p.add_argument("--subflows", type=int, action="append", help="1 to 8")
-    args = p.parse_args()
-    release = os.uname().release
-    virtual = os.environ.get("VM_VIRTUAL_TIME") == "1"
-    print(f"Linux {release}, {'virtual' if virtual else 'real'} time")
-    rows = [
-        measure(name, n)
-        for n in args.subflows or SUBFLOWS
-        for name in args.scheduler or SCHEDULERS
-    ]
-    report(rows, virtual)
-    peak = memory()
-    sizes = cost.state_sizes()
-    print("\nstate, bytes: ", ", ".join(f"{k} {v}" for k, v in sorted(sizes.items())))
-    print("peak memory, KB:", ", ".join(f"{k} {v}" for k, v in peak.items()))
-    problems = list(limits(sizes, peak))
-    OUT.mkdir(parents=True, exist_ok=True)
-    result = {
-        "kernel": release,
-        "virtual_time": virtual,
-        "ns_per_instruction": NS_PER_INSTRUCTION if virtual else None,
-        "paths": {
-            "mbit": MBIT,
-            "first_rtt_ms": FIRST_RTT_MS,
-            "step_rtt_ms": STEP_RTT_MS,
-        },
-        "get_send": rows,
-        "state_bytes": sizes,
-        "peak_rss_kb": peak,
-        "problems": problems,
-    }
-    (OUT / f"bench-{release}.json").write_text(json.dumps(result, indent=1) + "\n")
-    for problem in problems:
-        print(f"bench: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+def main(words):
+    if words and words[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    name = NAMES[0]
+    if words and not words[0].startswith("-"):
+        name, *words = words
+    if name not in NAMES:
+        print(
+            f"bench: no benchmark {name!r}, there are: {' '.join(NAMES)}",
+            file=sys.stderr,
+        )
+        return 2
+    return result.guarded(name, importlib.import_module(name).run, words)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except LabError as e:
-        sys.exit(f"bench: {e}")
+    sys.exit(main(sys.argv[1:]))

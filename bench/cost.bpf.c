@@ -6,7 +6,7 @@
  *
  * The same pair of programs on bpf_fentry_test1(), an empty function that
  * exists for tests, measures what the measuring itself costs. Attached by
- * bench.py only while it measures.
+ * cost.py only while it measures.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The command mptcp-sched, as benchmarks and the demo use it."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -9,6 +10,9 @@ from pathlib import Path
 from netlab import LabError, check
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "mptcp-sched"
+TCP = "plain TCP"
+SPELLING = """a name, "tcp" for plain TCP, NAME+FLAG for `mptcp-sched use NAME --FLAG`, or NAME:KEY=VALUE,KEY=VALUE
+for --set KEY=VALUE; may be given several times"""
 
 
 def command():
@@ -27,9 +31,66 @@ def mptcp_sched(*args):
     return json.loads(text) if text.strip() else {}
 
 
-def use(lab, name, role="server"):
-    """Selects a scheduler in a namespace of the lab, loading it where needed."""
-    return mptcp_sched("use", name, "--netns", lab.names[role])
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A scheduler and how it is used, as the command lines spell it: see SPELLING."""
+
+    word: str
+
+    def __str__(self):
+        return self.word
+
+    @property
+    def name(self):
+        return self.word.partition(":")[0].partition("+")[0]
+
+    @property
+    def flags(self):
+        return [f"--{f}" for f in self.word.partition(":")[0].split("+")[1:]]
+
+    @property
+    def values(self):
+        return [v for v in self.word.partition(":")[2].split(",") if v]
+
+    @property
+    def is_tcp(self):
+        return self.name == TCP
+
+    @property
+    def is_ours(self):
+        """Does it keep statistics?"""
+        return self.name not in (TCP, "default")
+
+
+def choices(words):
+    """What was asked for; by default all that the command knows, the kernel's own and plain TCP."""
+    if not words:
+        found = [s["name"] for s in mptcp_sched("list")["schedulers"]]
+        words = [TCP, "default", *(n for n in found if n != "default")]
+    words = [TCP if w == "tcp" else w for w in words]
+    return [Choice(w) for w in dict.fromkeys(words)]
+
+
+_values = {}  # of each scheduler that was loaded here
+
+
+def use(lab, choice, role="server"):
+    """Selects a scheduler in a namespace of the lab, loading it where needed.
+
+    Whatever else is loaded goes: a scheduler may bring programs that see every connection.
+    """
+    found = mptcp_sched("list")["schedulers"]
+    loaded = {s["name"] for s in found if s["pin"]}
+    for name in sorted(loaded):
+        # Tunables are set when a scheduler is loaded, only then.
+        if name != choice.name or _values.get(name) != choice.values:
+            mptcp_sched("unload", name)
+            loaded.remove(name)
+    words = list(choice.flags)
+    if choice.name not in loaded:
+        words += [w for v in choice.values for w in ("--set", v)]
+    mptcp_sched("use", choice.name, "--netns", lab.names[role], *words)
+    _values[choice.name] = choice.values
 
 
 def connection(lab, role="server"):
@@ -42,7 +103,32 @@ def connection(lab, role="server"):
     return live[0] if live else None
 
 
-def tunables(names):
-    """What each scheduler was loaded with, as `list` tells it."""
+def check_in_use(lab, choice, role="server"):
+    """Problems, as text, with the scheduler that the one connection there really has."""
+    if choice.is_ours:
+        conn = connection(lab, role)
+        if not conn:
+            yield f"the {role} has no connection that uses {choice.name}"
+            return
+        if conn["scheduler"] != choice.name:
+            yield f"the {role}'s connection uses {conn['scheduler']}"
+        if conn["fallback"]:
+            yield "the connection fell back to TCP"
+        return
+    shown = mptcp_sched("show")
+    own = next(n for n in shown["namespaces"] if n["netns"] == lab.names[role])
+    if own["connections"] != 1:
+        yield f"the {role} has {own['connections']} MPTCP connections, not 1"
+    if any(s["connections"] for s in shown["schedulers"] if s["name"] != "default"):
+        yield f"a connection uses another scheduler than {choice.name}"
+
+
+def tunables(chosen):
+    """Of each choice the tunables with their defaults, as `list` tells them, and what was set."""
     listed = mptcp_sched("list", "--verbose")["schedulers"]
-    return {s["name"]: s.get("tunables", []) for s in listed if s["name"] in names}
+    known = {s["name"]: s.get("tunables", []) for s in listed}
+    return {
+        c.word: {"tunables": known.get(c.name, []), "set": c.values, "flags": c.flags}
+        for c in chosen
+        if not c.is_tcp
+    }

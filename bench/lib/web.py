@@ -9,6 +9,7 @@ disturbs no download.
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import random
@@ -20,6 +21,9 @@ from pathlib import Path
 from netlab import LabError
 
 PORT = 80
+MAX_SECONDS = (
+    120  # for one download: a connection that hangs must not take everything with it
+)
 # Debian's defaults where they concern the sending of files; the connection is never closed by
 # nginx, however long the pauses.
 NGINX_CONF = """\
@@ -55,6 +59,12 @@ class Download:
     verified: bool
 
 
+@functools.cache
+def content(name, size):
+    """Random data, made once: in an emulated guest that takes longer than a download."""
+    return random.Random(name).randbytes(size)
+
+
 class Server:
     """nginx in the lab's server namespace, with files of random data."""
 
@@ -68,9 +78,8 @@ class Server:
         self.temp = tempfile.TemporaryDirectory(prefix="web-")
         top = Path(self.temp.name)
         (top / "www").mkdir()
-        source = random.Random(1)
         for name, size in self.sizes.items():
-            (top / "www" / name).write_bytes(source.randbytes(size))
+            (top / "www" / name).write_bytes(content(name, size))
         # Of what the server will read, not of what was meant to be written.
         for name in self.sizes:
             data = (top / "www" / name).read_bytes()
@@ -109,6 +118,7 @@ def curl_config(urls, fifo, folder, mptcp):
         "fail",
         "ipv4",
         "noproxy = *",
+        f"max-time = {MAX_SECONDS}",
         # stderr has no buffer: a line is here as soon as its download is complete
         r'write-out = "%{stderr}%{scheme} %{time_total} %{size_download} %{num_connects}\n"',
     ]

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the schedulers cost: time per question "where to send", state, memory of the command.
+
+The time is that of mptcp_sched_get_send(), the function in front of every scheduler, during a
+download by curl from nginx over 2, 4 and 8 subflows; the kernel's own default is measured in the
+same way, and what measuring costs is taken off. In virtual time one instruction takes 2 ns, so
+instructions are counted, whatever machine runs this. Beside it stand the kernel's own statistics
+of the BPF program alone (kernel.bpf_stats_enabled), which include what taking them costs.
+
+Exit status 0: everything was measured and the limits of the project's plan are kept.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+
+import sched
+
+import probe
+import result
+from netlab import Lab, LabError
+from netlab import Path as NetPath
+from table import number, table
+from web import Server, download
+
+SCHEDULERS = ("default", "bpf_minrtt", "bpf_ecf")
+SUBFLOWS = (2, 4, 8)
+NS_PER_INSTRUCTION = 2  # QEMU: -icount shift=1
+# Paths of unlike RTT, all of them busy: full windows, waits and picks in about their usual mix.
+MBIT = 2
+FIRST_RTT_MS = 10
+STEP_RTT_MS = 10
+BYTES_PER_PATH = 512 << 10
+
+MAX_RSS_KB = 50 * 1024
+MAX_STATE = {"mps_conn_v1": 512, "mps_subflow_v1": 256}
+
+
+def measure(name, subflows):
+    """One scheduler with that many subflows."""
+    paths = [
+        NetPath(f"p{i}", mbit=MBIT, rtt_ms=FIRST_RTT_MS + i * STEP_RTT_MS)
+        for i in range(subflows)
+    ]
+    sizes = {"warm-up": 256 << 10, "data": BYTES_PER_PATH * subflows}
+    row = {"scheduler": name, "subflows": subflows}
+    with Lab(paths) as lab, probe.Probe() as meter:
+        sched.use(lab, sched.Choice(name))
+        with Server(lab, sizes) as server:
+            # The second time with run statistics, which would lengthen the first one's calls.
+            steps = download(
+                server, ["warm-up", "data", "data"], lab.address("server", 0)
+            )
+            next(steps)
+            joined = lab.mib("server")["MPJoinAckRx"]
+            if joined != subflows - 1:
+                raise LabError(f"{joined} subflows joined, not {subflows - 1}")
+            before = meter.read()
+            got = [next(steps)]
+            calls = meter.read() - before
+            runs = probe.run_time(name)
+            with probe.run_statistics():
+                got.append(next(steps))
+            ns, n = (b - a for a, b in zip(runs, probe.run_time(name), strict=True))
+            for _ in steps:
+                pass
+        row["overhead_ns"] = meter.overhead
+    if not all(d.verified for d in got):
+        raise LabError(f"{name}, {subflows} subflows: not the data that the server has")
+    if calls.calls < 100:
+        raise LabError(f"{name}, {subflows} subflows: only {calls.calls} calls seen")
+    row["calls"] = calls.calls
+    row["seconds"] = [d.seconds for d in got]
+    row["mean_ns"] = calls.mean - row["overhead_ns"]
+    for key, q in (("median_ns", 0.5), ("p99_ns", 0.99)):
+        row[key] = calls.quantile(q) - row["overhead_ns"]
+    row["calls_per_mb"] = calls.calls / (sizes["data"] / 1e6)
+    row["program_ns"] = ns / n if n else None
+    row["program_runs"] = n
+    return row
+
+
+def memory():
+    """KB of peak resident memory per command, while a connection is there to be shown."""
+    exe = sched.command()
+    with Lab([NetPath("a", mbit=None), NetPath("b", mbit=None)]) as lab:
+        sched.use(lab, sched.Choice("bpf_ecf"))
+        netns = lab.names["server"]
+        sizes = {"one": 64 << 10}
+        with Server(lab, sizes) as server:
+            for _ in download(server, ["one"], lab.address("server", 0), pause=0):
+                peak = {
+                    "stats": probe.peak_rss(exe, "stats", "--netns", netns),
+                    "show": probe.peak_rss(exe, "show"),
+                    "list": probe.peak_rss(exe, "list"),
+                }
+    sched.mptcp_sched("unload", "bpf_ecf")
+    peak["load"] = probe.peak_rss(exe, "load", "bpf_ecf")
+    return peak
+
+
+def report(rows, virtual):
+    unit = NS_PER_INSTRUCTION if virtual else 1
+    what = "instructions" if virtual else "ns"
+    base = {r["subflows"]: r["mean_ns"] for r in rows if r["scheduler"] == "default"}
+    print(f"{what} per call of mptcp_sched_get_send, without those of measuring:")
+    head = ("scheduler", "subflows", "calls", "per MB", "mean", "median", "99 %", "x default",
+            "program alone", "runs")  # fmt: skip
+    out = []
+    for r in rows:
+        own = base.get(r["subflows"])
+        alone = r["program_ns"]
+        out.append((r["scheduler"], r["subflows"], r["calls"], f"{r['calls_per_mb']:.0f}",
+                    *(f"{r[k] / unit:.0f}" for k in ("mean_ns", "median_ns", "p99_ns")),
+                    number(own and r["mean_ns"] / own, ".1f"),
+                    number(alone and alone / unit, ".0f"), r["program_runs"] or "-"))  # fmt: skip
+    print("\n".join(table(head, out)))
+
+
+def limits(sizes, peak):
+    for name, most in MAX_STATE.items():
+        if name not in sizes:
+            yield f"no map {name}"
+        elif sizes[name] > most:
+            yield f"{name} takes {sizes[name]} bytes, more than {most}"
+    for name, kb in peak.items():
+        if kb > MAX_RSS_KB:
+            yield f"mptcp-sched {name} takes {kb} KB, more than {MAX_RSS_KB}"
+
+
+def run(argv):
+    p = argparse.ArgumentParser(
+        prog="bench.py cost",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    p.add_argument("--scheduler", action="append")
+    p.add_argument("--subflows", type=int, action="append", help="1 to 8")
+    args = p.parse_args(argv)
+    virtual = result.facts()["virtual_time"]
+    print(result.heading())
+    rows = [
+        measure(name, n)
+        for n in args.subflows or SUBFLOWS
+        for name in args.scheduler or SCHEDULERS
+    ]
+    report(rows, virtual)
+    peak = memory()
+    sizes = probe.state_sizes()
+    print("\nstate, bytes: ", ", ".join(f"{k} {v}" for k, v in sorted(sizes.items())))
+    print("peak memory, KB:", ", ".join(f"{k} {v}" for k, v in peak.items()))
+    problems = list(limits(sizes, peak))
+    result.save(
+        "cost",
+        ns_per_instruction=NS_PER_INSTRUCTION if virtual else None,
+        paths={
+            "mbit": MBIT,
+            "first_rtt_ms": FIRST_RTT_MS,
+            "step_rtt_ms": STEP_RTT_MS,
+        },
+        get_send=rows,
+        state_bytes=sizes,
+        peak_rss_kb=peak,
+        problems=problems,
+    )
+    return result.status("cost", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(result.guarded("cost", run, sys.argv[1:]))
