@@ -24,7 +24,7 @@ usage() {
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
 		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
-		  bench    benchmarks: bench [-- cost|quality [OPTION...]], see bench/bench.py
+		  bench    benchmarks: bench [-- cost|quality|bulk [OPTION...]], see bench/bench.py
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing

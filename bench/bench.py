@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The benchmarks: `bench.py [cost|quality] [OPTION...]`; without a name it is cost.
+"""The benchmarks: `bench.py [cost|quality|bulk] [OPTION...]`; without a name it is cost.
 
 cost      what a decision costs: instructions, state, memory of the command
 quality   completion times of downloads over pairs of unlike paths, and what the project promises
+bulk      goodput of long transfers in both directions, against the kernel's default
 """
 
 import importlib
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 
 import result
 
-NAMES = ("cost", "quality")
+NAMES = ("cost", "quality", "bulk")
 
 
 def main(words):

@@ -15,9 +15,11 @@ once instead of losing the packet, which no network does.
 Everything is in the namespaces; closing the lab ends what runs in them and removes them.
 """
 
+import contextlib
 import dataclasses
 import itertools
 import json
+import math
 import os
 import secrets
 import signal
@@ -56,6 +58,11 @@ class Path:
     def owd(self):
         """One-way delay in seconds."""
         return self.rtt_ms / 2000
+
+    def roomy(self):
+        """The same path, whose queue holds one round trip of data beyond what is on its way."""
+        packets = (self.owd + 2 * self.owd) * self.mbit * 1e6 / 8 / FRAME
+        return dataclasses.replace(self, limit=max(self.limit, math.ceil(packets)))
 
     def queue(self):
         """tc's words for the queue in front of each end."""
@@ -200,6 +207,24 @@ class Lab:
     def run(self, where, *cmd, **kw):
         """Runs a command in a namespace; its output, or LabError."""
         return check(self.command(where, *cmd), **kw)
+
+    @contextlib.contextmanager
+    def inside(self, where):
+        """The calling thread in a namespace: sockets made there need no process of their own."""
+        home, there = (
+            os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            for path in (
+                "/proc/thread-self/ns/net",
+                f"/run/netns/{self.names[where]}",
+            )
+        )
+        try:
+            os.setns(there, os.CLONE_NEWNET)
+            yield
+        finally:
+            os.setns(home, os.CLONE_NEWNET)
+            os.close(home)
+            os.close(there)
 
     def start(self, where, *cmd, **kw):
         """Starts a process in a namespace, ended at the latest with the lab."""

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Bulk throughput: 16 MB over two paths, each scheduler against the kernel's default.
+
+Rates are equal or 1 to 3, either way round; delays equal, unequal and opposed to the rates; each in
+both directions: in a download the server sends, in an upload the client. Every transfer has a fresh
+connection with both subflows there, is compared byte by byte, and its time is that from the first
+send to the last byte received. Each path's queue holds a round trip of data, at least 100 packets.
+
+The machine must not be what is measured. So plain TCP goes over both paths at once, one connection
+on each: where it does not bring both to 97 % of their rate (as the devices count it, over a quarter
+of the transfer), the cell is invalid and counts for nothing.
+
+Exit status 0: all data was right, every scheduler was in use, every cell valid. How fast a
+scheduler is decides nothing here.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import random
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+
+import sched
+
+import result
+import transfer
+from netlab import FRAME, Lab, LabError
+from netlab import Path as NetPath
+from table import number, table
+
+RATES = ("20/20", "20/60", "60/20")
+RTTS_MS = ("20/20", "20/60", "60/20")
+SENDERS = {"down": "server", "up": "client"}
+SIZE_MB = 16
+DEFAULT = sched.Choice("default")
+FLOOR = 0.98  # of the default's goodput
+REACHED = 0.97  # of a path's rate, by plain TCP
+KEEPS_UP = "TCP, both"  # the row of plain TCP on both paths at once
+
+
+def paths_of(cell):
+    rates, rtts = (map(float, part.split("/")) for part in cell.split("@"))
+    return [
+        NetPath(name, mbit=rate, rtt_ms=rtt).roomy()
+        for name, rate, rtt in zip(("one", "two"), rates, rtts, strict=True)
+    ]
+
+
+def row_of(cell, way, word, paths, data, runs):
+    seconds = statistics.fmean(r["seconds"] for r in runs)
+    wire = statistics.fmean(sum(r["wire"]) for r in runs)
+    return {
+        "cell": cell,
+        "direction": way,
+        "scheduler": word,
+        "bytes": len(data),
+        "seconds": seconds,
+        "mbit": len(data) * 8 / seconds / 1e6,
+        "of_rates": len(data) / seconds / sum(p.goodput for p in paths),
+        "wire_per_byte": wire / len(data),
+        "busy": max(r["busy"] for r in runs),
+        "runs": runs,
+    }
+
+
+def both_tcp(cell, way, data):
+    """Can this machine do it? One plain TCP connection on each path; (row, problems)."""
+    paths = paths_of(cell)
+    cut = round(len(data) * paths[0].mbit / sum(p.mbit for p in paths))
+    with Lab(paths) as lab, contextlib.ExitStack() as stack:
+        ends = [
+            stack.enter_context(transfer.connection(lab, i, mptcp=False))
+            for i in range(len(paths))
+        ]
+        halves = (data[:cut], data[cut:])
+        run = transfer.transfer(lab, SENDERS[way], list(zip(ends, halves, strict=True)))
+    row = row_of(cell, way, KEEPS_UP, paths, data, [run])
+    row["reached"] = [run["peaks"][i][i] / (p.mbit * 1e6) for i, p in enumerate(paths)]
+    row["valid"] = min(row["reached"]) >= REACHED
+    problems = []
+    if not run["verified"]:
+        problems.append("not the data that was sent")
+    if not row["valid"]:
+        shares = ", ".join(f"{100 * r:.1f} %" for r in row["reached"])
+        problems.append(f"the paths reached only {shares} of their rates")
+    return row, problems
+
+
+def measure(cell, way, choice, data, repeat):
+    """One scheduler; (row, problems)."""
+    if choice.is_tcp:
+        return both_tcp(cell, way, data)
+    paths = paths_of(cell)
+    sender = SENDERS[way]
+    runs, problems = [], []
+    for _ in range(repeat):
+        with Lab(paths) as lab:
+            sched.use(lab, choice, sender)
+            with transfer.connection(lab) as ends:
+                run = transfer.transfer(lab, sender, [(ends, data)])
+                problems += sched.check_in_use(lab, choice, sender)
+        if not run["verified"]:
+            problems.append("not the data that was sent")
+        runs.append(run)
+    return row_of(cell, way, choice.word, paths, data, runs), problems
+
+
+# --- tables for people
+
+
+def lines_of(cell, way, rows):
+    yield f"{cell} {way}: " + ", ".join(
+        f"{p.mbit:g} Mbit/s {p.rtt_ms:g} ms, queue of {p.limit}" for p in paths_of(cell)
+    )
+    head = ("scheduler", "Mbit/s", "min", "max", "of both rates", "x default", "path one", "wire/byte",
+            "MPTCP again KB", "TCP again", "dropped", "CPU")  # fmt: skip
+    out = []
+    for r in rows:
+        seconds = [x["seconds"] for x in r["runs"]]
+        mean = {
+            k: statistics.fmean(f(x) for x in r["runs"])
+            for k, f in (
+                ("share", lambda x: x["wire"][0] / sum(x["wire"])),
+                ("resent", lambda x: x["bytes_resent"] / 1024),
+                ("segments", lambda x: x["segments_resent"]),
+                ("dropped", lambda x: sum(x["dropped"])),
+            )
+        }
+        out.append((r["scheduler"], f"{r['mbit']:.2f}",
+                    *(f"{r['bytes'] * 8e-6 / s:.2f}" for s in (max(seconds), min(seconds))),
+                    f"{100 * r['of_rates']:.1f} %",
+                    number(r["over_default"], ".3f"), f"{100 * mean['share']:.0f} %",
+                    f"{r['wire_per_byte']:.3f}", f"{mean['resent']:.0f}",
+                    f"{mean['segments']:.0f}", f"{mean['dropped']:.0f}",
+                    f"{100 * r['busy']:.0f} %"))  # fmt: skip
+    yield from table(head, out)
+    yield ""
+
+
+LEGEND = """\
+of both rates: goodput of what full frames carry at both rates; wire/byte: bytes that left the
+sender's devices per byte of data; MPTCP again: KB given to a second subflow; TCP again: segments;
+dropped: packets by the paths' queues; CPU: of the machine, both ends and the network together.
+Transfers of one kind mostly differ by less than 1 %, but some lose more at their start and then take
+6 % longer: what is near a limit wants --repeat."""
+
+
+def is_valid(by, cell, way):
+    row = by.get((cell, way, KEEPS_UP))
+    return bool(row and row["valid"])
+
+
+def summary(cases, words, by):
+    """x default: one line per cell and direction, one column per scheduler."""
+    yield "goodput, x default:"
+    rows = []
+    for cell, way in cases:
+        name = f"{cell} {way}" + ("" if is_valid(by, cell, way) else " (invalid)")
+        values = (by.get((cell, way, w)) for w in words)
+        rows.append((name, *(number(r and r["over_default"], ".3f") for r in values)))
+    yield from table(("Mbit/s@ms", *words), rows)
+    yield ""
+
+
+def verdict(word, cases, by):
+    found, invalid = [], 0
+    for cell, way in cases:
+        row = by.get((cell, way, word))
+        if not is_valid(by, cell, way):
+            invalid += 1
+        elif row and row["over_default"]:
+            found.append((row["over_default"], f"{cell} {way}"))
+    worst = min(found, default=None)
+    kept = None
+    if worst and round(worst[0], 3) < FLOOR:
+        kept = False
+    elif len(found) + invalid == len(cases) and found:
+        kept = True
+    return {
+        "scheduler": word,
+        "kept": kept,
+        "measured": len(found),
+        "invalid": invalid,
+        "worst": worst and {"ratio": worst[0], "cell": worst[1]},
+    }
+
+
+def verdict_line(v, cases):
+    answer = {True: "yes", False: "no", None: "unknown"}[v["kept"]]
+    text = f"{v['scheduler']}: at least {100 * FLOOR:.0f} % of default in every cell: {answer}"
+    if v["measured"] < len(cases):
+        text += f", {v['measured']} of {len(cases)} measured, {v['invalid']} invalid"
+    if v["worst"]:
+        text += f" (worst: {v['worst']['cell']} {v['worst']['ratio']:.3f})"
+    return text
+
+
+# --- the whole
+
+
+def parse(argv):
+    p = argparse.ArgumentParser(
+        prog="bench.py bulk",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    add = p.add_argument
+    add("--cell", action="append", metavar="MBIT/MBIT@MS/MS", help="as 20/60@60/20")
+    add("--direction", action="append", choices=list(SENDERS))
+    add("--scheduler", action="append", metavar="WORD", help=sched.SPELLING)
+    add("--size", type=float, default=SIZE_MB, help=f"MB ({SIZE_MB})")
+    add("--repeat", type=int, default=1)
+    args = p.parse_args(argv)
+    args.cell = args.cell or [f"{r}@{t}" for r in RATES for t in RTTS_MS]
+    args.direction = args.direction or list(SENDERS)
+    return args
+
+
+def measure_all(args, chosen, data):
+    """({(cell, direction, scheduler): row}, problems)"""
+    by, problems = {}, []
+    cases = list(itertools.product(args.cell, args.direction))
+    for choice in chosen:
+        word = KEEPS_UP if choice.is_tcp else choice.word
+        done = 0
+        for cell, way in cases:
+            try:
+                row, bad = measure(cell, way, choice, data, args.repeat)
+            except LabError as e:
+                problems.append(f"{cell} {way}, {word}: {e}")
+                continue
+            done += 1
+            problems += [f"{cell} {way}, {word}: {p}" for p in bad]
+            by[cell, way, word] = row
+        print(f"  {word}: {done} of {len(cases)} measured", flush=True)
+    for (cell, way, _), row in by.items():
+        base = by.get((cell, way, DEFAULT.word))
+        row["over_default"] = base and base["seconds"] / row["seconds"]
+    return by, problems
+
+
+def run(argv):
+    args = parse(argv)
+    # Whatever was asked for, these two come first: to compare with, and to know what is valid.
+    chosen = sched.choices(args.scheduler)
+    chosen = [
+        sched.Choice(sched.TCP),
+        DEFAULT,
+        *(c for c in chosen if c.word != "default" and not c.is_tcp),
+    ]
+    data = random.Random(1).randbytes(round(args.size * 1e6))
+    print(f"{result.heading()}: transfers of {args.size:g} MB")
+    by, problems = measure_all(args, chosen, data)
+    cases = list(itertools.product(args.cell, args.direction))
+    words = [KEEPS_UP if c.is_tcp else c.word for c in chosen]
+    print()
+    for cell, way in cases:
+        rows = [by[cell, way, w] for w in words if (cell, way, w) in by]
+        print("\n".join(lines_of(cell, way, rows)))
+    print(LEGEND + "\n")
+    print("\n".join(summary(cases, words, by)))
+    verdicts = [verdict(w, cases, by) for w in words[2:]]
+    for v in verdicts:
+        print(verdict_line(v, cases))
+    saved = result.save(
+        "bulk",
+        arguments=vars(args),
+        paths={
+            c: [dataclasses.asdict(p) | {"queue": p.queue()} for p in paths_of(c)]
+            for c in args.cell
+        },
+        frame=FRAME,
+        tunables=sched.tunables(chosen),
+        results=list(by.values()),
+        verdicts=verdicts,
+        problems=problems,
+    )
+    print(f"\nall figures: {saved}")
+    return result.status("bulk", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(result.guarded("bulk", run, sys.argv[1:]))
