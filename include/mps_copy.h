@@ -36,14 +36,17 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
  * us until the fragment is acknowledged where it is: its first byte is the next
  * that its carrier delivers, so the rate decides, and data that was just sent
  * needs the rest of a round trip in any case. A carrier that is in recovery
- * after a timeout, or that the core has given up, will not deliver.
+ * after a timeout, or that the core has given up, will not deliver. Nor will
+ * one that sends nothing although its window is open: a short segment is held
+ * back there, by TCP_CORK (nginx, until it has written a file's end) or Nagle.
  */
 static __always_inline __u64 mps_remaining_us(const struct mps_conn *c, const struct mps_path *p)
 {
 	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
 	const __u64 trip = p->srtt_us > c->age_us ? p->srtt_us - c->age_us : 0;
+	const bool held = p->unsent && !p->inflight;
 
-	if (!mps_is_active(p) || p->flags & MPS_PATH_LOSS || !p->srtt_us)
+	if (!mps_is_active(p) || p->flags & MPS_PATH_LOSS || !p->srtt_us || held)
 		return ~0ULL;
 	return mps_max(trip, mps_duration(c->unit, rate));
 }
