@@ -114,6 +114,21 @@ static __always_inline void mps_penalise_carriers(struct mptcp_sock *msk, const 
 }
 
 /*
+ * Nothing is sent now. Acknowledgements of what is on its way make the core
+ * ask again; with nothing on its way nobody would, for as long as the peer has
+ * nothing to say. That happens where no subflow can carry data at the moment
+ * of a write, and a little later one can: 6.12's accept() returns connections
+ * whose first subflow is still in SYN_RECV, and any kernel's connection can
+ * lose its last subflow before the peer joins anew.
+ */
+static __always_inline int mps_send_later(struct mptcp_sock *msk)
+{
+	if (msk->snd_nxt == msk->snd_una && bpf_ksym_exists(bpf_mptcp_request_retrans))
+		bpf_mptcp_request_retrans((struct sock *)msk);
+	return -EAGAIN;
+}
+
+/*
  * No memory for the connection's state: data must flow all the same, so take
  * the first subflow that can, as a kernel without a scheduler would.
  */
@@ -132,7 +147,7 @@ static __always_inline int mps_send_stateless(struct mptcp_sock *msk)
 		ret = 0;
 		break;
 	}
-	return ret;
+	return ret ? mps_send_later(msk) : 0;
 }
 
 static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict v)
@@ -185,7 +200,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)
-		return -EAGAIN;
+		return mps_send_later(msk);
 	/* what some subflow had before: a burst is either that or new data, for the counters */
 	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
 	if (again && v.bytes > again)

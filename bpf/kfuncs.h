@@ -29,8 +29,9 @@ extern bool bpf_sk_stream_memory_free(const struct sock *sk) __ksym;
 
 /*
  * Ours, from the bridge only, hence weak: ask for a retransmission pass at
- * once. sk: an MPTCP socket or one of its subflows' sockets. 0 when asked, a
- * negative errno otherwise; see kmod/api.c.
+ * once, or for another get_send where nothing is unacknowledged. sk: an MPTCP
+ * socket or one of its subflows' sockets. 0 when asked, a negative errno
+ * otherwise; see kmod/api.c.
  */
 extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
 

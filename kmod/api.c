@@ -189,12 +189,16 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
  * Ask for a retransmission pass of the connection that @sk is or belongs to:
  * its worker runs get_retrans as soon as it can, instead of when the data-level
  * retransmission timer fires. Any context, any socket. The pass does not count
- * towards giving a subflow up.
+ * towards giving a subflow up. Where nothing is unacknowledged but something
+ * waits to be sent, the pass has get_send called instead, and again each time
+ * the timer fires, until something was sent.
  *
  * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a
  * listener, one that is closed or fell back to TCP). -ENODATA: nothing is
- * unacknowledged. -EALREADY: asked before and not run yet. -EBUSY: asked less
- * than a jiffy ago; ask again at the next event. -ENOMEM.
+ * unacknowledged, and nothing waits to be sent. -EALREADY: asked before and not
+ * run yet, or the timer will see to it. -EBUSY: asked less than a jiffy ago;
+ * ask again at the next event. -ENOMEM. The last two only where something is
+ * unacknowledged.
  */
 MSB_KFUNC int bpf_mptcp_request_retrans(struct sock *sk)
 {

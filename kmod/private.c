@@ -68,6 +68,23 @@ _Bool msb_has_unacked(const struct mptcp_sock *msk)
 	return read_once(msk->snd_una) != read_once(msk->snd_nxt);
 }
 
+/* The application has written what no subflow was given yet. */
+_Bool msb_has_unsent(const struct mptcp_sock *msk)
+{
+	return read_once(msk->first_pending) != (void *)0;
+}
+
+/* timer_pending(), which no vmlinux.h has */
+_Bool msb_rtx_timer_runs(const struct mptcp_sock *msk)
+{
+#ifdef MSB_HAVE_MPTCP_TIMER
+	const struct timer_list *timer = &((const struct sock *)msk)->mptcp_retransmit_timer;
+#else
+	const struct timer_list *timer = &msk->sk.icsk_retransmit_timer;
+#endif
+	return read_once(timer->entry.pprev) != (void *)0;
+}
+
 unsigned long *msb_flags(struct mptcp_sock *msk)
 {
 	return &msk->flags;

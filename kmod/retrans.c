@@ -125,6 +125,26 @@ void msb_stop_requests(void)
 	destroy_workqueue(msb_wq);
 }
 
+/*
+ * Nothing is on its way: no acknowledgement will make the core look at the
+ * send queue again, and since upstream's 2ea6190f42d0 ("mptcp: schedule rtx
+ * timer only after pushing data") no timer either. The worker's pass does both: with nothing to
+ * retransmit it pushes what waits, and it starts the timer, so that the core
+ * tries on by itself. Nobody need ask while that timer runs, and that bounds
+ * the requests. No other limit, since one that is refused is never made again.
+ */
+static int msb_ask_push(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+
+	if (!msb_has_unsent(msk))
+		return -ENODATA;
+	if (msb_rtx_timer_runs(msk) || test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+		return -EALREADY;
+	msb_call(mptcp_schedule_work)(sk);
+	return 0;
+}
+
 static int msb_ask(struct sock *sk)
 {
 	struct msb_request *r;
@@ -135,7 +155,7 @@ static int msb_ask(struct sock *sk)
 	    test_bit(MPTCP_FALLBACK_DONE, flags))
 		return -EINVAL;
 	if (!msb_has_unacked(msk))
-		return -ENODATA;
+		return msb_ask_push(sk);
 	if (test_bit(MPTCP_WORK_RTX, flags))
 		return -EALREADY;
 	if (!msb_may_ask(sk))
