@@ -20,13 +20,16 @@
 #define MPTCP_WORK_RTX 1
 #define MPTCP_FALLBACK_DONE 2
 
-/* S(name, type of result, arguments) */
-#define MSB_FUNCTIONS(S)                                                      \
-	S(mptcp_register_scheduler, int, (struct mptcp_sched_ops *))          \
-	S(mptcp_unregister_scheduler, void, (struct mptcp_sched_ops *))       \
-	S(mptcp_schedule_work, bool, (struct sock *))                         \
-	S(bpf_get_btf_vmlinux, struct btf *, (void))                          \
-	S(btf_find_by_name_kind, s32, (const struct btf *, const char *, u8)) \
+/* S(name, type of result, arguments): what every kernel must have */
+#define MSB_FUNCTIONS(S)                             \
+	S(mptcp_schedule_work, bool, (struct sock *)) \
+	S(bpf_get_btf_vmlinux, struct btf *, (void)) \
+	S(btf_find_by_name_kind, s32, (const struct btf *, const char *, u8))
+
+/* and what the API is made of, where the kernel has none itself */
+#define MSB_API_FUNCTIONS(S)                                            \
+	S(mptcp_register_scheduler, int, (struct mptcp_sched_ops *))    \
+	S(mptcp_unregister_scheduler, void, (struct mptcp_sched_ops *)) \
 	MSB_FUNCTIONS_OLD_FORM(S)
 
 #ifdef MSB_HAVE_GET_SEND
@@ -48,6 +51,7 @@
 	DECLARE_STATIC_CALL(msb_##name, *(msb_fn_##name *)NULL);
 #define MSB_DECLARE_PROTO(name) extern const struct bpf_func_proto *msb_##name;
 MSB_FUNCTIONS(MSB_DECLARE_CALL)
+MSB_API_FUNCTIONS(MSB_DECLARE_CALL)
 MSB_PROTOS(MSB_DECLARE_PROTO)
 #undef MSB_DECLARE_CALL
 #undef MSB_DECLARE_PROTO

@@ -86,11 +86,11 @@ static void msb_set_add(struct msb_set *set, u32 i)
  * The verifier takes the address of a kfunc from kallsyms, by name alone. A
  * namesake in vmlinux without BTF would be called in place of ours.
  */
-static int msb_check_addresses(void)
+static int msb_check_addresses(u32 first)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(msb_kfuncs); i++) {
+	for (i = first; i < ARRAY_SIZE(msb_kfuncs); i++) {
 		if (msb_lookup(msb_kfuncs[i].name) == (unsigned long)msb_kfuncs[i].addr)
 			continue;
 		pr_err("this kernel has a function %s of its own that is no kfunc; the bridge does not know it\n",
@@ -173,16 +173,17 @@ static int msb_allow_vmlinux(struct btf *vmlinux)
 
 int msb_register_kfuncs(struct btf *vmlinux, bool native)
 {
+	const u32 first = native ? MSB_OWN : 0;
 	int err;
 	u32 i;
 
-	err = msb_check_addresses();
+	err = msb_check_addresses(first);
 	if (!err && !native)
 		err = msb_allow_vmlinux(vmlinux);
 	if (err)
 		return err;
 
-	for (i = native ? MSB_OWN : 0; i < ARRAY_SIZE(msb_kfuncs); i++)
+	for (i = first; i < ARRAY_SIZE(msb_kfuncs); i++)
 		msb_set_add(&msb_struct_ops_set, i);
 	msb_set_add(&msb_tracing_set, MSB_OWN);
 

@@ -20,6 +20,7 @@
 	DEFINE_STATIC_CALL_NULL(msb_##name, *(msb_fn_##name *)NULL);
 #define MSB_DEFINE_PROTO(name) const struct bpf_func_proto *msb_##name;
 MSB_FUNCTIONS(MSB_DEFINE_CALL)
+MSB_API_FUNCTIONS(MSB_DEFINE_CALL)
 MSB_PROTOS(MSB_DEFINE_PROTO)
 
 typedef unsigned long msb_lookup_fn(const char *name);
@@ -57,10 +58,6 @@ static unsigned long msb_need(const char *name)
 	return addr;
 }
 
-static int msb_find_symbols(void)
-{
-	unsigned long addr;
-
 #define MSB_FIND_CALL(name, ret, args) \
 	addr = msb_need(#name);        \
 	if (!addr)                     \
@@ -72,7 +69,20 @@ static int msb_find_symbols(void)
 		return -ENOENT; \
 	msb_##name = (const struct bpf_func_proto *)addr;
 
+static int msb_find_symbols(void)
+{
+	unsigned long addr;
+
 	MSB_FUNCTIONS(MSB_FIND_CALL)
+	return 0;
+}
+
+/* A kernel with the API of its own need not have these where we can see them. */
+static int msb_find_api_symbols(void)
+{
+	unsigned long addr;
+
+	MSB_API_FUNCTIONS(MSB_FIND_CALL)
 	MSB_PROTOS(MSB_FIND_PROTO)
 	return 0;
 }
@@ -92,10 +102,12 @@ static int __init msb_init(void)
 		pr_err("this kernel has no BTF of its own: it needs CONFIG_DEBUG_INFO_BTF\n");
 		return -ENOENT;
 	}
+	/* MPTCP is never a module, so a type of the kernel's own is in vmlinux's BTF */
 	native = msb_call(btf_find_by_name_kind)(vmlinux, "bpf_struct_ops_mptcp_sched_ops",
 						 BTF_KIND_STRUCT) > 0;
 
-	err = msb_start_requests();
+	err = native ? 0 : msb_find_api_symbols();
+	err = err ?: msb_start_requests();
 	if (err)
 		return err;
 	err = msb_register_kfuncs(vmlinux, native);
@@ -103,6 +115,8 @@ static int __init msb_init(void)
 		err = msb_register_struct_ops();
 	if (err)
 		msb_stop_requests();
+	else if (native)
+		pr_info("this kernel has the scheduler API itself: only bpf_mptcp_request_retrans is added\n");
 	return err;
 }
 
