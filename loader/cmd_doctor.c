@@ -125,9 +125,26 @@ static void check_mptcp(const struct kern *k)
 	      *line ? line : "unreadable");
 }
 
+/* There the bridge is no requirement, so that without it nothing is wrong. */
+static void check_native(void)
+{
+	check(GRADE_OK, "BPF schedulers", NULL, "%s: the kernel has the API itself",
+	      support_name(SUPPORT_NATIVE));
+	if (kern_bridge_loaded())
+		check(GRADE_OK, "copies of data", NULL, "bridge module " BRIDGE " loaded");
+	else if (kern_bridge_installed())
+		check(GRADE_OK, "copies of data", NULL,
+		      "bridge module " BRIDGE " installed, `load` loads it for who sends them");
+	else
+		check(GRADE_OK, "copies of data", NULL,
+		      "no bridge module " BRIDGE ", which only who sends them needs");
+}
+
 static void check_support(const struct kern *k)
 {
-	if (k->support != SUPPORT_NONE)
+	if (k->support == SUPPORT_NATIVE)
+		check_native();
+	else if (k->support != SUPPORT_NONE)
 		check(GRADE_OK, "BPF schedulers", NULL, "%s", support_name(k->support));
 	else if (kern_bridge_installed())
 		check(GRADE_OK, "BPF schedulers", NULL,

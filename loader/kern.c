@@ -56,6 +56,11 @@ bool btf_has_form(const struct btf *btf, enum form form)
 	return id > 0 && btf_member(btf, (unsigned int)id, forms[form].hook);
 }
 
+bool kern_bridge_loaded(void)
+{
+	return !access("/sys/kernel/btf/" BRIDGE, F_OK);
+}
+
 void kern_probe(struct kern *k)
 {
 	struct btf *btf = kern_btf();

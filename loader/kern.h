@@ -53,6 +53,8 @@ bool kern_want_retrans(void);
 unsigned int kern_available(char (*names)[MPS_NAME_LEN]);
 bool kern_has_sched(const char *name);
 
+bool kern_bridge_loaded(void);
+
 /* Would modprobe find it? Needs no privilege and changes nothing. */
 bool kern_bridge_installed(void);
 
