@@ -29,6 +29,8 @@ usage() {
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
 		  lint     formatters and linters
+		  native   makes a kernel that has the scheduler API itself, build/native/bzImage, for
+		           --kernel; half an hour or more (tests/native/build.sh)
 
 		options
 		  --kernel K       latest (default, newest backport), lts (the release's own), all (both),
@@ -165,17 +167,21 @@ installed_kernels() {
 	find "$root/boot" -name 'vmlinuz-*' -printf '%f\n' | sed 's/^vmlinuz-//' | sort -V
 }
 
-# Runs in the root: builds, and installs as a user would, for each kernel.
-build_script() {
+# Runs in the root: builds the bridge, and installs it as a user would, for each kernel.
+bridge_script() {
 	cat <<-'EOF'
-		make -j2
-		make install PREFIX=/usr
 		for k; do
 			make kmod KVER="$k"
 			make kmod-install KVER="$k"
 			depmod "$k"
 		done
 	EOF
+}
+
+# The same for all of the project.
+build_script() {
+	printf '%s\n' "make -j2" "make install PREFIX=/usr"
+	bridge_script
 }
 
 build_all() {
@@ -241,6 +247,16 @@ print(data[at:].split(b" ", 1)[0].decode())' <"$kernel") || die "cannot read $ke
 		cp -a "/lib/modules/$release" "$root/lib/modules/"
 	fi
 	kernels=("$release")
+	[ "$want_build" = 1 ] || return 0
+	if ! in_root test -e "/lib/modules/$release/build/Makefile"; then
+		say "nothing to build the bridge for $release against in the root: going without it"
+		return 0
+	fi
+	exec 9>"$build/.lock"
+	flock 9
+	step "building the bridge for $release" build-own.log \
+		in_root sh -euxc "$(bridge_script)" sh "$release"
+	exec 9>&-
 }
 
 # KVM can be there and still not run a stock kernel, so it is tried, once per machine boot and root.
@@ -352,7 +368,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 case $command in
-demo | test | bench | shell | run | build | lint) ;;
+demo | test | bench | shell | run | build | lint | native) ;;
 '') usage_error "no command" ;;
 *) usage_error "unknown command '$command'" ;;
 esac
@@ -361,11 +377,12 @@ esac
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
 [ "$(id -u)" = 0 ] || without_root "${given[@]}"
 
-[ "$command" != lint ] || want_build=0
+case $command in lint | native) want_build=0 ;; esac
 build_all
 case $command in
 build) say "done"; exit 0 ;;
 lint) in_root make lint </dev/null; exit ;;
+native) in_root bash tests/native/build.sh "${arguments[@]}" </dev/null; exit ;;
 esac
 choose_kernels
 case $command in

@@ -169,7 +169,8 @@ def write_initramfs(out, args, environment):
         if BUILD.is_dir():
             cpio.entry(str(BUILD), 0o040755)
             ours = {
-                str(BUILD / n) for n in ("root", "root.half-made", "log", "out", "vm")
+                str(BUILD / n)
+                for n in ("root", "root.half-made", "log", "native", "out", "vm")
             }
             cpio.tree(
                 str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen"))

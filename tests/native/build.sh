@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makes a kernel that has mptcp_net-next's scheduler API itself, from Debian's source package and
+# the two files beside this script, to see what the bridge and the loader do there: build/native/bzImage.
+# Modules and the link that the bridge is built through go where they belong, into the root.
+#
+#   ./vmtest.sh native                                 runs this inside the root
+#   ./vmtest.sh test --kernel build/native/bzImage     builds the bridge for it and runs the tests on it
+#
+# Not a part of CI: it takes half an hour on two processors, and 4 GB. Afterwards the tree in
+# build/native/linux stays, since the bridge is built against it, and another run only makes what
+# has changed.
+#
+# usage: build.sh [SERIES]      (such as 7.2; default: that of the root's newest kernel;
+#                               ./vmtest.sh native -- SERIES)
+
+set -euo pipefail
+
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+out=$(realpath "$here/../..")/build/native
+tree=$out/linux
+started=$SECONDS
+
+say() {
+	printf '[%4d s] %s\n' $((SECONDS - started)) "$*" >&2
+}
+
+die() {
+	echo "native/build.sh: $*" >&2
+	exit 1
+}
+
+newest() {
+	find /boot -name 'vmlinuz-*' -printf '%f\n' | sed -E 's/^vmlinuz-([0-9]+\.[0-9]+).*/\1/' |
+		sort -V | tail -n 1
+}
+
+get_tools() {
+	say "installing what a kernel's build needs"
+	apt-get update -q >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+		bc flex bison libelf-dev xz-utils >/dev/null
+}
+
+# Of the tree that is there; nothing when there is none.
+series_of_tree() {
+	sed -nE 's/^(VERSION|PATCHLEVEL) = //p' "$tree/Makefile" 2>/dev/null | paste -sd.
+}
+
+# Unpacks the newest point release that the archive has of the series.
+get_source() {
+	local package=linux-source-$series
+	say "getting $package"
+	apt-get update -q >/dev/null
+	rm -rf "$tree.new" "$out"/linux-source-*.deb
+	mkdir -p "$tree.new"
+	# apt fetches as a user of its own, who may not write here; that is all it would say.
+	(cd "$out" && apt-get download -q "$package" 2> >(grep -v 'unsandboxed' >&2)) >/dev/null ||
+		die "the archive has no $package (there are: $(apt-cache pkgnames linux-source- | xargs))"
+	say "unpacking it"
+	dpkg-deb --fsys-tarfile "$out"/linux-source-*.deb |
+		tar -xO "./usr/src/$package.tar.xz" |
+		tar -xJ -C "$tree.new" --strip-components=1
+	rm "$out"/linux-source-*.deb
+	add_api "$tree.new"
+	rm -rf "$tree"
+	mv "$tree.new" "$tree"
+}
+
+# Makes a function that its file keeps to itself one that BPF can call.
+export_function() {
+	local file=$1 type=$2 call="$3($4)"
+	perl -0pi.old -e "s/^static \Q$type\E(\s)\Q$call\E\n\{/__bpf_kfunc $type\$1$call\n{/m" "$file"
+	! cmp -s "$file" "$file.old" || die "no static $type $call in $file: adapt this script"
+	rm "$file.old"
+	sed -i "\$i $type $call;" protocol.h
+}
+
+add_api() (
+	say "adding the API to net/mptcp"
+	cd "$1/net/mptcp"
+	msk='const struct mptcp_sock *msk'
+	export_function protocol.c u64 mptcp_wnd_end "$msk"
+	export_function protocol.c void mptcp_set_timeout 'struct sock *sk'
+	export_function pm.c void mptcp_pm_subflow_chk_stale "$msk, struct sock *ssk"
+	sed -i '0,/#include "protocol.h"/s//#include <linux\/btf.h>\n&/' protocol.c pm.c
+	# shellcheck disable=SC2016
+	echo 'obj-$(CONFIG_BPF_JIT) += bpf_sched.o' >>Makefile
+)
+
+configure() {
+	local lost
+	say "configuring"
+	make -s -C "$tree" KCONFIG_ALLCONFIG="$here/config" allnoconfig
+	lost=$(grep '^CONFIG_' "$here/config" | grep -vxFf "$tree/.config" || true)
+	[ -z "$lost" ] || die "this kernel did not take: $lost"
+}
+
+# Elsewhere it would put modules into somebody's /lib.
+[ "$here" = /src/tests/native ] || die "this runs inside the root: ./vmtest.sh native"
+series=${1:-$(newest)}
+mkdir -p "$out"
+type bc flex bison >/dev/null 2>&1 || get_tools
+[ "$(series_of_tree)" = "$series" ] || get_source
+cmp -s "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c" ||
+	cp "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c"
+configure
+release=$(make -s -C "$tree" kernelrelease)
+say "building Linux $release"
+nice -n 19 make -s -C "$tree" -j"$(nproc)" bzImage modules
+say "installing its modules"
+make -s -C "$tree" modules_install
+cp "$tree/arch/x86/boot/bzImage" "$out/bzImage"
+say "done: build/native/bzImage is Linux $release"
