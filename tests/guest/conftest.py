@@ -37,10 +37,29 @@ def _shared():
 
 
 @pytest.fixture(scope="session")
-def has_get_send():
-    """The form of the kernel's hooks, told without the program under test."""
+def kernel_btf():
+    """What the kernel has, told without the program under test."""
     with open("/sys/kernel/btf/vmlinux", "rb") as f:
-        return b"\0get_send\0" in f.read()
+        return f.read()
+
+
+@pytest.fixture(scope="session")
+def has_get_send(kernel_btf):
+    """The form of the kernel's hooks."""
+    return b"\0get_send\0" in kernel_btf
+
+
+@pytest.fixture(scope="session")
+def native(kernel_btf):
+    """The kernel has the scheduler API itself (tests/native/build.sh makes one)."""
+    return b"\0bpf_struct_ops_mptcp_sched_ops\0" in kernel_btf
+
+
+@pytest.fixture
+def by_the_bridge(native):
+    """For what the bridge does and a kernel with the API does in its own way."""
+    if native:
+        pytest.skip("this kernel has no need of the bridge: it has the API itself")
 
 
 @pytest.fixture(scope="session")

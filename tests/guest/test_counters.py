@@ -93,7 +93,7 @@ def test_stats_of_one_namespace_and_text(labs):
     assert not re.search(r"\b50000\b", text.out)
 
 
-def test_show_says_what_is_there(labs, has_get_send, kernel_release):
+def test_show_says_what_is_there(labs, has_get_send, native, kernel_release):
     lab = labs()
     lab.client.scheduler = "bpf_ecf"
     with connection(lab, subflows=1) as conn:
@@ -102,7 +102,7 @@ def test_show_says_what_is_there(labs, has_get_send, kernel_release):
     hook = "get_send" if has_get_send else "get_subflow"
     assert state["kernel"] == {
         "release": kernel_release,
-        "support": "bridge",
+        "support": "native" if native else "bridge",
         "hook": hook,
     }
     schedulers = {s["name"]: s for s in state["schedulers"]}

@@ -190,6 +190,7 @@ def test_list_needs_no_privilege(words):
     assert found["bpf_minrtt"] is True and found["bpf_ecf"] is False
 
 
+@pytest.mark.usefixtures("by_the_bridge")
 def test_a_kernel_without_the_bridge(_shared, net):
     """Exit code 3, and what to install; doctor says it as well."""
     _shared.need()

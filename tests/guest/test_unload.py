@@ -67,6 +67,7 @@ def test_forced_while_selected(labs):
         )
 
 
+@pytest.mark.usefixtures("by_the_bridge")
 def test_connections_and_the_bridge_outlive_it(labs):
     """A live connection keeps the scheduler, and that the bridge, until it ends."""
     lab = labs().endpoints()
@@ -94,6 +95,7 @@ def test_connections_and_the_bridge_outlive_it(labs):
         until(lambda: rmmod().returncode == 0, 20, "rmmod after the last connection")
 
 
+@pytest.mark.usefixtures("by_the_bridge")
 def test_the_bridge_comes_and_goes(labs):
     """Twice out and in: what it adds to the kernel's own table is added once."""
     lab = labs().endpoints()

@@ -30,7 +30,10 @@ __noinline __u64 t_asking_decide(const struct mps_conn *c __arg_nonnull,
 
 static __always_inline int t_asking_send(struct mptcp_sock *msk)
 {
-	const int answer = bpf_mptcp_request_retrans((struct sock *)msk);
+	/* without the bridge, on a kernel with the API of its own, it is not there */
+	const int answer = bpf_ksym_exists(bpf_mptcp_request_retrans)
+				   ? bpf_mptcp_request_retrans((struct sock *)msk)
+				   : -EINVAL;
 	__u32 key = !answer ? ASKED : answer == -EINVAL ? INVALID : REFUSED;
 	__u64 *count = bpf_map_lookup_elem(&answers, &key);
 
