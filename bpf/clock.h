@@ -25,6 +25,19 @@ static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u6
 	return una != nxt && (msk->write_seq == nxt || (__s64)(msk->wnd_end - nxt) <= 0);
 }
 
+/*
+ * Has TCP sent all but the short end of its data, and holds that back because
+ * the application has the socket corked? Behind it the rest of the data waits
+ * at the receiver; the bridge pushes it before the pass that is asked for.
+ */
+static __always_inline bool mps_holds_back(const struct tcp_sock *tp)
+{
+	const __u32 unsent = tp->write_seq - tp->snd_nxt;
+
+	return unsent && unsent < tp->mss_cache &&
+	       BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK;
+}
+
 static __always_inline int mps_clock(struct sock *sk)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
@@ -42,7 +55,7 @@ static __always_inline int mps_clock(struct sock *sk)
 		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
 		struct mptcp_sock);
 	una = msk->snd_una;
-	if (!mps_nothing_fresh(msk, una))
+	if (!mps_nothing_fresh(msk, una) && !mps_holds_back(tp))
 		return 0;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)

@@ -19,6 +19,9 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 #define TCP_CLOSE_WAIT 8
 #define TCP_CA_Loss 4
 
+/* net/tcp.h: of tcp_sock.nonagle, what TCP_CORK sets */
+#define TCP_NAGLE_CORK 2
+
 /* uapi/asm-generic/errno-base.h */
 #define EAGAIN 11
 
@@ -83,6 +86,7 @@ struct tcp_sock {
 	__u32 rate_delivered;
 	__u32 rate_interval_us;
 	bool is_mptcp;
+	__u8 nonagle : 4;
 };
 
 struct list_head {

@@ -59,6 +59,7 @@ unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow
 void msb_forgive_round(struct mptcp_subflow_context *subflow);
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk);
 _Bool msb_has_unacked(const struct mptcp_sock *msk);
+unsigned long long msb_unacked(const struct mptcp_sock *msk);
 _Bool msb_has_unsent(const struct mptcp_sock *msk);
 _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk);
 unsigned long *msb_flags(struct mptcp_sock *msk);

@@ -21,9 +21,9 @@
 #define MPTCP_FALLBACK_DONE 2
 
 /* S(name, type of result, arguments): what every kernel must have */
-#define MSB_FUNCTIONS(S)                             \
+#define MSB_FUNCTIONS(S)                              \
 	S(mptcp_schedule_work, bool, (struct sock *)) \
-	S(bpf_get_btf_vmlinux, struct btf *, (void)) \
+	S(bpf_get_btf_vmlinux, struct btf *, (void))  \
 	S(btf_find_by_name_kind, s32, (const struct btf *, const char *, u8))
 
 /* and what the API is made of, where the kernel has none itself */

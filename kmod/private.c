@@ -68,6 +68,12 @@ _Bool msb_has_unacked(const struct mptcp_sock *msk)
 	return read_once(msk->snd_una) != read_once(msk->snd_nxt);
 }
 
+/* Bytes that were given out and are not acknowledged at data level. */
+unsigned long long msb_unacked(const struct mptcp_sock *msk)
+{
+	return read_once(msk->snd_nxt) - read_once(msk->snd_una);
+}
+
 /* The application has written what no subflow was given yet. */
 _Bool msb_has_unsent(const struct mptcp_sock *msk)
 {

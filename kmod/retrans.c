@@ -96,6 +96,26 @@ struct msb_request {
 };
 static struct workqueue_struct *msb_wq;
 
+/*
+ * The end of a fragment is a short segment. While the application has the
+ * socket corked (nginx does, until it has written the end of a file), TCP holds
+ * it back and waits for more, but the more goes to another subflow, and then all
+ * of it waits at the receiver. So unless it is all that is unacknowledged, push
+ * it, as taking the cork out would. The application cannot interfere: changing
+ * the cork takes the connection's lock.
+ */
+static void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+
+	if (!held || held >= tp->mss_cache || !(tp->nonagle & TCP_NAGLE_CORK) ||
+	    msb_unacked(msk) <= held)
+		return;
+	tcp_sock_set_cork(ssk, false);
+	tcp_sock_set_cork(ssk, true);
+}
+
 static void msb_start_pass(struct work_struct *work)
 {
 	struct msb_request *r = container_of(work, struct msb_request, work);
@@ -105,7 +125,11 @@ static void msb_start_pass(struct work_struct *work)
 	lock_sock(r->sk);
 	if (inet_sk_state_load(r->sk) != TCP_CLOSE && msb_has_unacked(msk) &&
 	    !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk))) {
-		list_for_each(pos, head) msb_forgive_round(msb_subflow_of(pos));
+		list_for_each(pos, head)
+		{
+			msb_forgive_round(msb_subflow_of(pos));
+			msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
+		}
 		msb_call(mptcp_schedule_work)(r->sk);
 	}
 	release_sock(r->sk);
