@@ -17,6 +17,17 @@
 
 #include "snap.h"
 
+/*
+ * MPS_ON_SEGMENT(tp, store): measures at each segment of a subflow, before the
+ * segment changes anything; define it before including frame.h.
+ */
+#ifdef MPS_ON_SEGMENT
+#define MPS_CLOCK_NEEDED 1
+#else
+#define MPS_CLOCK_NEEDED copy
+#define MPS_ON_SEGMENT(tp, store)
+#endif
+
 /* Can nothing be given out although data is on its way? Read without the lock. */
 static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u64 una)
 {
@@ -38,7 +49,8 @@ static __always_inline bool mps_holds_back(const struct tcp_sock *tp)
 	       BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK;
 }
 
-static __always_inline int mps_clock(struct sock *sk)
+/* ask: copies are wanted */
+static __always_inline int mps_clock(struct sock *sk, bool ask)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
 	struct mps_subflow_store *s;
@@ -51,11 +63,12 @@ static __always_inline int mps_clock(struct sock *sk)
 	s = bpf_sk_storage_get(&mps_subflow_v2, sk, NULL, 0);
 	if (!s || !tp->inet_conn.icsk_ulp_data)
 		return 0;
+	MPS_ON_SEGMENT(tp, s);
 	msk = bpf_core_cast(
 		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
 		struct mptcp_sock);
 	una = msk->snd_una;
-	if (!mps_nothing_fresh(msk, una) && !mps_holds_back(tp))
+	if (!ask || (!mps_nothing_fresh(msk, una) && !mps_holds_back(tp)))
 		return 0;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
@@ -69,11 +82,11 @@ static __always_inline int mps_clock(struct sock *sk)
 }
 
 /* Before the segment changes anything; only its socket counts here. */
-#define MPS_CLOCK(id)                             \
-	SEC("tp_btf/tcp_probe")                   \
-	int BPF_PROG(id##_clock, struct sock *sk) \
-	{                                         \
-		return copy ? mps_clock(sk) : 0;  \
+#define MPS_CLOCK(id)                                              \
+	SEC("tp_btf/tcp_probe")                                    \
+	int BPF_PROG(id##_clock, struct sock *sk)                  \
+	{                                                          \
+		return MPS_CLOCK_NEEDED ? mps_clock(sk, copy) : 0; \
 	}
 
 #endif /* MPS_BPF_CLOCK_H */

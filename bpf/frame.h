@@ -34,6 +34,18 @@ MPS_TUNABLE(copy, MPS_COPY, 0, 1, 1, "copy stuck data onto a faster subflow wher
 MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
 	    "a subflow that fills the peer's window gets less of its own");
 
+/*
+ * MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(msk,
+ * c, v): copies are wanted as soon as what the verdict v gives out is on its way.
+ * Define them before including this.
+ */
+#ifndef MPS_ON_GIVEN
+#define MPS_ON_GIVEN(store, now_us)
+#endif
+#ifndef MPS_ENDS_BURST
+#define MPS_ENDS_BURST(msk, c, v) false
+#endif
+
 /* Behind the barrier the compiler tests the very register that it uses. */
 static __always_inline void mps_add(__u64 *counter, __u64 nr, __u64 i, __u64 by)
 {
@@ -60,6 +72,7 @@ static __always_inline void mps_count_subflow(struct mps_subflow_store *s,
 static __always_inline void mps_note_range(struct mps_subflow_store *s, const struct mps_round *r,
 					   __u32 account)
 {
+	MPS_ON_GIVEN(s, r->now_us);
 	if (account == MPS_S_COPIED || r->frag_end != r->una) {
 		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
 		return;
@@ -126,6 +139,28 @@ static __always_inline int mps_send_later(struct mptcp_sock *msk)
 	if (msk->snd_nxt == msk->snd_una && bpf_ksym_exists(bpf_mptcp_request_retrans))
 		bpf_mptcp_request_retrans((struct sock *)msk);
 	return -EAGAIN;
+}
+
+/*
+ * A pass for copies, from get_send. It comes when the core has pushed the data,
+ * and needs a subflow that remembers that copies were asked for.
+ */
+static __always_inline void mps_ask(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mps_subflow_store *s;
+	struct sock *ssk;
+
+	if (!bpf_ksym_exists(bpf_mptcp_request_retrans) ||
+	    bpf_mptcp_request_retrans((struct sock *)msk))
+		return;
+	mps_for_each_subflow(subflow, msk) {
+		ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		s = ssk ? mps_subflow_store(ssk) : NULL;
+		if (s)
+			s->flags |= MPS_SF_ASKED;
+		break;
+	}
 }
 
 /*
@@ -207,6 +242,8 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 		v.bytes = again;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
+	if (v.bytes && MPS_ENDS_BURST(msk, &st->snap, v))
+		mps_ask(msk);
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 

@@ -22,6 +22,9 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 /* net/tcp.h: of tcp_sock.nonagle, what TCP_CORK sets */
 #define TCP_NAGLE_CORK 2
 
+/* linux/net.h: a bit of socket.flags, a writer waits for room */
+#define SOCK_NOSPACE 2
+
 /* uapi/asm-generic/errno-base.h */
 #define EAGAIN 11
 
@@ -44,8 +47,13 @@ struct sock_common {
 	possible_net_t skc_net;
 };
 
+struct socket {
+	unsigned long flags;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct socket *sk_socket;
 };
 
 struct tcp_congestion_ops {
@@ -67,8 +75,22 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+struct tcp_options_received {
+	__u32 rcv_tsval;
+	__u32 rcv_tsecr; /* without our own offset: milliseconds of our clock */
+	__u16 tstamp_ok : 1;
+};
+
+/* Of the newest data that was acknowledged; only with SACK. */
+struct tcp_rack {
+	__u64 mstamp; /* when it was sent, us */
+	__u32 rtt_us;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
+	struct tcp_rack rack;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;

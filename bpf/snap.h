@@ -35,6 +35,14 @@ struct {
 #define MPS_PATH_METRIC(ssk, tp, store) 0
 #endif
 
+/*
+ * MPS_ON_PATH(path, tp, store, now_us): completes a path of the snapshot in a
+ * scheduler's own way; defined like the metric, and after it.
+ */
+#ifndef MPS_ON_PATH
+#define MPS_ON_PATH(path, tp, store, now_us)
+#endif
+
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
 {
 	return bpf_sk_storage_get(&mps_conn_v2, (struct sock *)msk, NULL,
@@ -176,6 +184,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
 		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
 		age = mps_complete_path(s, &c->path[n], r);
+		MPS_ON_PATH(&c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;
 		flags |= s->flags;

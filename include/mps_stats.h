@@ -52,9 +52,24 @@ enum mps_conn_counter {
 
 enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW_COUNTERS };
 
+/*
+ * What a scheduler has to tell its user about a connection now, bits of a mask.
+ * X(ID, json_name, description)
+ */
+#define MPS_NOTES(X)                                                                          \
+	X(NO_TIMESTAMPS, no_timestamps, "ordered by RTT: a subflow has no TCP timestamps")    \
+	X(NO_SAMPLE, no_sample, "ordered by RTT: the delay of a subflow is not measured yet") \
+	X(CLOCKS, clocks,                                                                     \
+	  "ordered by RTT: timestamps of the subflows do not compare; "                       \
+	  "the peer needs net.ipv4.tcp_timestamps=2")
+
+#define MPS_ENUM_NOTE(id, name, text) MPS_NOTE_##id,
+enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
+
 /* A scheduler's own state of a connection, zeroed at first. */
 struct mps_priv {
-	__u64 word[6];
+	__u64 word[5];
+	__u64 notes; /* 1 << enum mps_note */
 };
 
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */

@@ -84,6 +84,18 @@ static bool msb_may_ask(const struct sock *msk)
 }
 
 /*
+ * A request that came to nothing, since its segment acknowledged all there was,
+ * must not stand in the way of the one for the data that the answer calls forth.
+ */
+static void msb_ask_again(const struct sock *msk)
+{
+	atomic_long_t *slot = &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
+	long now = jiffies;
+
+	atomic_long_cmpxchg(slot, now, now - 1);
+}
+
+/*
  * Between the request and the pass stands a step in process context. Each pass
  * counts as a round without progress for every subflow that has not been heard
  * of since the last, and after a few rounds the core gives the subflow up. At
@@ -123,7 +135,8 @@ static void msb_start_pass(struct work_struct *work)
 	struct list_head *head = msb_conn_list(msk), *pos;
 
 	lock_sock(r->sk);
-	if (inet_sk_state_load(r->sk) != TCP_CLOSE && msb_has_unacked(msk) &&
+	if (inet_sk_state_load(r->sk) != TCP_CLOSE &&
+	    (msb_has_unacked(msk) || msb_has_unsent(msk)) &&
 	    !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk))) {
 		list_for_each(pos, head)
 		{
@@ -131,6 +144,8 @@ static void msb_start_pass(struct work_struct *work)
 			msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
 		}
 		msb_call(mptcp_schedule_work)(r->sk);
+	} else {
+		msb_ask_again(r->sk);
 	}
 	release_sock(r->sk);
 	sock_put(r->sk);
@@ -149,39 +164,10 @@ void msb_stop_requests(void)
 	destroy_workqueue(msb_wq);
 }
 
-/*
- * Nothing is on its way: no acknowledgement will make the core look at the
- * send queue again, and since upstream's 2ea6190f42d0 ("mptcp: schedule rtx
- * timer only after pushing data") no timer either. The worker's pass does both: with nothing to
- * retransmit it pushes what waits, and it starts the timer, so that the core
- * tries on by itself. Nobody need ask while that timer runs, and that bounds
- * the requests. No other limit, since one that is refused is never made again.
- */
-static int msb_ask_push(struct sock *sk)
-{
-	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
-
-	if (!msb_has_unsent(msk))
-		return -ENODATA;
-	if (msb_rtx_timer_runs(msk) || test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk)))
-		return -EALREADY;
-	msb_call(mptcp_schedule_work)(sk);
-	return 0;
-}
-
-static int msb_ask(struct sock *sk)
+static int msb_queue_pass(struct sock *sk)
 {
 	struct msb_request *r;
-	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
-	unsigned long *flags = msb_flags(msk);
 
-	if ((1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT) ||
-	    test_bit(MPTCP_FALLBACK_DONE, flags))
-		return -EINVAL;
-	if (!msb_has_unacked(msk))
-		return msb_ask_push(sk);
-	if (test_bit(MPTCP_WORK_RTX, flags))
-		return -EALREADY;
 	if (!msb_may_ask(sk))
 		return -EBUSY;
 	r = kmalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
@@ -192,6 +178,45 @@ static int msb_ask(struct sock *sk)
 	INIT_WORK(&r->work, msb_start_pass);
 	queue_work(msb_wq, &r->work);
 	return 0;
+}
+
+/*
+ * Nothing is on its way. Either a scheduler asks ahead of what it is giving out
+ * just now, which will be unacknowledged by the time of the pass; or it found
+ * no subflow, and then no acknowledgement will make the core look at the send
+ * queue again, and since upstream's 2ea6190f42d0 ("mptcp: schedule rtx timer
+ * only after pushing data") no timer either. The worker's pass does both: with
+ * nothing to retransmit it pushes what waits, and it starts the timer, so that
+ * the core tries on by itself. Nobody need ask while that timer runs, and that
+ * bounds the requests: one that is refused would never be made again, so where
+ * the limit or memory refuses, the worker is called at once.
+ */
+static int msb_ask_push(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+
+	if (!msb_has_unsent(msk))
+		return -ENODATA;
+	if (msb_rtx_timer_runs(msk) || test_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+		return -EALREADY;
+	if (msb_queue_pass(sk) && !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+		msb_call(mptcp_schedule_work)(sk);
+	return 0;
+}
+
+static int msb_ask(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	unsigned long *flags = msb_flags(msk);
+
+	if ((1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT) ||
+	    test_bit(MPTCP_FALLBACK_DONE, flags))
+		return -EINVAL;
+	if (!msb_has_unacked(msk))
+		return msb_ask_push(sk);
+	if (test_bit(MPTCP_WORK_RTX, flags))
+		return -EALREADY;
+	return msb_queue_pass(sk);
 }
 
 int msb_request_retrans(struct sock *sk)

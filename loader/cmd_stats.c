@@ -101,6 +101,20 @@ static void print_conn_counters(const struct mps_conn_rec *rec)
 	out_line("%s", line);
 }
 
+/* What the scheduler says about the connection: a word each in JSON, a line in text. */
+static void out_notes(out_t *item, const struct mps_conn_rec *rec)
+{
+	out_t *notes = out_list(item, "notes");
+
+#define OUT_NOTE(id, name, text)                     \
+	if (rec->notes & 1ULL << MPS_NOTE_##id) {    \
+		out_word(notes, #name);              \
+		out_line("  note %s: " text, #name); \
+	}
+	MPS_NOTES(OUT_NOTE)
+#undef OUT_NOTE
+}
+
 static void out_conn(out_t *item, const struct reading *s, const struct mps_conn_rec *rec,
 		     const char *netns)
 {
@@ -130,6 +144,7 @@ static void out_conn(out_t *item, const struct reading *s, const struct mps_conn
 		 rec->fallback ? ", fell back to TCP" : "", (unsigned long long)rec->pending,
 		 (unsigned long long)rec->inflight);
 	print_conn_counters(rec);
+	out_notes(item, rec);
 	out_table(subflows, subflow_cols, "  ");
 }
 

@@ -40,6 +40,7 @@ struct mps_conn_rec {
 	__u32 fallback;
 	__u64 inflight; /* bytes given out and not acknowledged at data level, now */
 	__u64 pending;	/* bytes of the application not given to any subflow, now */
+	__u64 notes;	/* 1 << enum mps_note */
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	char sched[MPS_NAME_LEN];
 	struct mps_addr local, remote;

@@ -27,6 +27,7 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	rec.fallback = msk_fallback(msk);
 	rec.inflight = nxt - BPF_CORE_READ(msk, snd_una);
 	rec.pending = BPF_CORE_READ(msk, write_seq) - nxt;
+	rec.notes = store->priv.notes;
 	__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
 	msk_sched(msk, rec.sched);
 	sock_local(sk, &rec.local);

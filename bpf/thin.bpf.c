@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bpf_thin: thin streams (thin-streams, Fig. 2 and section IV). minRTT; a path
+ * that was not used for `probe` RTTs gets a copy of the end of a burst, so that
+ * its RTT stays known; with --set delay=1 the order is by one-way delay.
+ *
+ * Use it for requests and answers, games, remote shells. A copy is at most
+ * `length` segments, once per path and `probe` RTTs, never in the middle of a
+ * transfer. An answer takes the best path only if the peer uses bpf_thin too.
+ *
+ * One-way delays need timestamps that compare: the peer has to run with
+ * net.ipv4.tcp_timestamps=2, or the clocks of its subflows differ at random. What
+ * keeps a connection from them stands in the notes of `mptcp-sched stats`; the
+ * order is then by RTT. Without SACK there are no samples: order by srtt, no
+ * delays. The policy is in include/mps_thin.h.
+ */
+#include "compat.h"
+#include "tunable.h"
+#include "mps_thin.h"
+
+MPS_TUNABLE(probe, 5, 0, 1000, 1, "probe a path not used for so many of its RTTs, 0: never");
+MPS_TUNABLE(delay, 0, 0, 1, 1, "order by one-way delay, where timestamps allow it");
+MPS_TUNABLE(samples, 3, 0, 3, 1, "order by the least of so many newest samples, 0: by srtt");
+MPS_TUNABLE(length, 2, 1, 45, 1, "most segments of a probe");
+
+static __always_inline struct mps_thin_subflow *thin_state(struct mps_subflow_store *s)
+{
+	return (struct mps_thin_subflow *)&s->priv;
+}
+
+static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow_store *s)
+{
+	mps_thin_observe(thin_state(s), (__u32)tp->rack.mstamp, tp->rack.rtt_us,
+			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
+}
+
+static __always_inline void thin_path(struct mps_path *p, struct tcp_sock *tp,
+				      struct mps_subflow_store *s, __u32 now_us)
+{
+	const struct mps_thin_options o = { .probe = probe, .samples = samples };
+
+	thin_observe(tp, s);
+	p->flags |= !BPF_CORE_READ_BITFIELD(&tp->rx_opt, tstamp_ok) * MPS_PATH_NO_TS;
+	mps_thin_path(thin_state(s), p, &o, now_us);
+}
+
+/* A writer that waits for room has more: what is given out ends nothing. */
+static __always_inline bool thin_ends_burst(struct mptcp_sock *msk, const struct mps_conn *c,
+					    struct mps_verdict v)
+{
+	struct socket *sock = ((struct sock *)msk)->sk_socket;
+
+	if (!mps_thin_ends_burst(c, v.path, v.bytes, length))
+		return false;
+	return !sock || !(sock->flags & 1 << SOCK_NOSPACE);
+}
+
+#define MPS_ON_PATH(path, tp, store, now_us) thin_path(path, tp, store, now_us)
+#define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
+#define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)
+#define MPS_ENDS_BURST(msk, c, v) thin_ends_burst(msk, c, v)
+#include "frame.h"
+
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
+{
+	return mps_thin_pick(c, priv, delay);
+}
+
+static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
+{
+	return mps_thin_probes(c, length) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
+}
+
+MPS_SCHEDULER_COPIES(bpf_thin, "smallest RTT or delay, kept fresh by probes: for thin streams",
+		     pick, copies);
