@@ -22,10 +22,15 @@
  * segment changes anything; define it before including frame.h.
  */
 #ifdef MPS_ON_SEGMENT
-#define MPS_CLOCK_NEEDED 1
+#define MPS_CLOCK_SEES 1
 #else
-#define MPS_CLOCK_NEEDED copy
+#define MPS_CLOCK_SEES 0
 #define MPS_ON_SEGMENT(tp, store)
+#endif
+
+/* MPS_CLOCK_ASKS: copies are wanted; a scheduler may want them for ends of its own. */
+#ifndef MPS_CLOCK_ASKS
+#define MPS_CLOCK_ASKS copy
 #endif
 
 /* Can nothing be given out although data is on its way? Read without the lock. */
@@ -49,7 +54,6 @@ static __always_inline bool mps_holds_back(const struct tcp_sock *tp)
 	       BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK;
 }
 
-/* ask: copies are wanted */
 static __always_inline int mps_clock(struct sock *sk, bool ask)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
@@ -82,11 +86,11 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 }
 
 /* Before the segment changes anything; only its socket counts here. */
-#define MPS_CLOCK(id)                                              \
-	SEC("tp_btf/tcp_probe")                                    \
-	int BPF_PROG(id##_clock, struct sock *sk)                  \
-	{                                                          \
-		return MPS_CLOCK_NEEDED ? mps_clock(sk, copy) : 0; \
+#define MPS_CLOCK(id)                                                                        \
+	SEC("tp_btf/tcp_probe")                                                              \
+	int BPF_PROG(id##_clock, struct sock *sk)                                            \
+	{                                                                                    \
+		return MPS_CLOCK_SEES || MPS_CLOCK_ASKS ? mps_clock(sk, MPS_CLOCK_ASKS) : 0; \
 	}
 
 #endif /* MPS_BPF_CLOCK_H */

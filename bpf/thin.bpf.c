@@ -40,7 +40,7 @@ static __always_inline void thin_path(struct mps_path *p, struct tcp_sock *tp,
 	const struct mps_thin_options o = { .probe = probe, .samples = samples };
 
 	thin_observe(tp, s);
-	p->flags |= !BPF_CORE_READ_BITFIELD(&tp->rx_opt, tstamp_ok) * MPS_PATH_NO_TS;
+	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
 	mps_thin_path(thin_state(s), p, &o, now_us);
 }
 
@@ -57,6 +57,7 @@ static __always_inline bool thin_ends_burst(struct mptcp_sock *msk, const struct
 
 #define MPS_ON_PATH(path, tp, store, now_us) thin_path(path, tp, store, now_us)
 #define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
+#define MPS_CLOCK_ASKS (copy || probe)
 #define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)
 #define MPS_ENDS_BURST(msk, c, v) thin_ends_burst(msk, c, v)
 #include "frame.h"

@@ -58,13 +58,13 @@ static __always_inline void mps_thin_used(struct mps_thin_subflow *t, __u32 now_
 /*
  * What TCP says after a segment: its newest RTT sample, when the data of that
  * was sent, and the timestamps of the newest segment. It is about those only if
- * the sample is new; so this wants to be called after each segment.
+ * the sample is new; so this wants to be called after each segment. 1: it was.
  */
-static __always_inline void mps_thin_observe(struct mps_thin_subflow *t, __u32 sent_us,
-					     __u32 rtt_us, __u32 delay_ms)
+MPS_FN __u32 mps_thin_observe(struct mps_thin_subflow *t MPS_ARG, __u32 sent_us, __u32 rtt_us,
+			      __u32 delay_ms)
 {
 	if (sent_us == t->sample_us)
-		return;
+		return 0;
 	t->sample_us = sent_us;
 	t->rtt_us[2] = t->rtt_us[1];
 	t->rtt_us[1] = t->rtt_us[0];
@@ -72,6 +72,7 @@ static __always_inline void mps_thin_observe(struct mps_thin_subflow *t, __u32 s
 	t->delay_ms[2] = t->delay_ms[1];
 	t->delay_ms[1] = t->delay_ms[0];
 	t->delay_ms[0] = delay_ms;
+	return 1;
 }
 
 /* The i-th sample exists and is one of those to look at. The newest always is. */
