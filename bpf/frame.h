@@ -35,15 +35,15 @@ MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
 	    "a subflow that fills the peer's window gets less of its own");
 
 /*
- * MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(msk,
- * c, v): copies are wanted as soon as what the verdict v gives out is on its way.
+ * MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(c,
+ * v): copies are wanted as soon as what the verdict v gives out is on its way.
  * Define them before including this.
  */
 #ifndef MPS_ON_GIVEN
 #define MPS_ON_GIVEN(store, now_us)
 #endif
 #ifndef MPS_ENDS_BURST
-#define MPS_ENDS_BURST(msk, c, v) false
+#define MPS_ENDS_BURST(c, v) false
 #endif
 
 /* Behind the barrier the compiler tests the very register that it uses. */
@@ -222,7 +222,6 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	struct mps_verdict v;
 	struct mps_round r;
 	__u32 again;
-	bool asked;
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
@@ -231,7 +230,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	if (!st)
 		return mps_send_stateless(msk);
 	mps_snap_conn(msk, &st->snap, &r);
-	mps_snap_paths(msk, &st->snap, &r, &asked);
+	mps_snap_paths(msk, &st->snap, &r, NULL);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)
@@ -242,7 +241,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 		v.bytes = again;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (v.bytes && MPS_ENDS_BURST(msk, &st->snap, v))
+	if (v.bytes && MPS_ENDS_BURST(&st->snap, v))
 		mps_ask(msk);
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }

@@ -36,11 +36,11 @@ struct {
 #endif
 
 /*
- * MPS_ON_PATH(path, tp, store, now_us): completes a path of the snapshot in a
+ * MPS_ON_PATH(msk, path, tp, store, now_us): completes a path of the snapshot in a
  * scheduler's own way; defined like the metric, and after it.
  */
 #ifndef MPS_ON_PATH
-#define MPS_ON_PATH(path, tp, store, now_us)
+#define MPS_ON_PATH(msk, path, tp, store, now_us)
 #endif
 
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
@@ -166,7 +166,10 @@ static __always_inline void mps_snap_fragment(struct mptcp_sock *msk, struct mps
 	r->frag_end = r->una + c->unit;
 }
 
-/* The one pass. asked: whether copies were asked for, which is taken off. */
+/*
+ * The one pass. asked: whether copies were asked for, which is taken off; NULL
+ * in get_send, which may run between the request and its pass.
+ */
 static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
 					   const struct mps_round *r, bool *asked)
 {
@@ -184,15 +187,17 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
 		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
 		age = mps_complete_path(s, &c->path[n], r);
-		MPS_ON_PATH(&c->path[n], tp, s, r->now_us);
+		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;
 		flags |= s->flags;
-		s->flags &= ~(__u32)MPS_SF_ASKED;
+		if (asked)
+			s->flags &= ~(__u32)MPS_SF_ASKED;
 		n++;
 	}
 	c->nr_paths = n;
-	*asked = flags & MPS_SF_ASKED;
+	if (asked)
+		*asked = flags & MPS_SF_ASKED;
 }
 
 #endif /* MPS_BPF_SNAP_H */

@@ -34,32 +34,33 @@ static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
 }
 
-static __always_inline void thin_path(struct mps_path *p, struct tcp_sock *tp,
-				      struct mps_subflow_store *s, __u32 now_us)
+/* A writer that waits for room has more: what is given out ends nothing. */
+static __always_inline bool thin_has_more(struct mptcp_sock *msk)
 {
-	const struct mps_thin_options o = { .probe = probe, .samples = samples };
+	struct socket *sock = ((struct sock *)msk)->sk_socket;
+
+	return sock && sock->flags & 1 << SOCK_NOSPACE;
+}
+
+static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p,
+				      struct tcp_sock *tp, struct mps_subflow_store *s,
+				      __u32 now_us)
+{
+	const struct mps_thin_options o = {
+		.probe = thin_has_more(msk) ? 0 : probe,
+		.samples = samples,
+	};
 
 	thin_observe(tp, s);
 	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
 	mps_thin_path(thin_state(s), p, &o, now_us);
 }
 
-/* A writer that waits for room has more: what is given out ends nothing. */
-static __always_inline bool thin_ends_burst(struct mptcp_sock *msk, const struct mps_conn *c,
-					    struct mps_verdict v)
-{
-	struct socket *sock = ((struct sock *)msk)->sk_socket;
-
-	if (!mps_thin_ends_burst(c, v.path, v.bytes, length))
-		return false;
-	return !sock || !(sock->flags & 1 << SOCK_NOSPACE);
-}
-
-#define MPS_ON_PATH(path, tp, store, now_us) thin_path(path, tp, store, now_us)
+#define MPS_ON_PATH(msk, path, tp, store, now_us) thin_path(msk, path, tp, store, now_us)
 #define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
 #define MPS_CLOCK_ASKS (copy || probe)
 #define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)
-#define MPS_ENDS_BURST(msk, c, v) thin_ends_burst(msk, c, v)
+#define MPS_ENDS_BURST(c, v) mps_thin_ends_burst(c, (v).path, (v).bytes, length)
 #include "frame.h"
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
