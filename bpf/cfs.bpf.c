@@ -21,4 +21,5 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_cfs_copies(c);
 }
 
-MPS_SCHEDULER_COPIES(bpf_cfs, "smallest RTT, and the fastest subflow repeats the tail", pick, copies);
+MPS_SCHEDULER_COPIES(bpf_cfs, "smallest RTT, and the fastest subflow repeats the tail", pick,
+		     copies);

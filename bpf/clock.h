@@ -33,6 +33,11 @@
 #define MPS_CLOCK_ASKS copy
 #endif
 
+/* MPS_COPIES_AMID: copies are wanted while new data could be given out, too. */
+#ifndef MPS_COPIES_AMID
+#define MPS_COPIES_AMID false
+#endif
+
 /* Can nothing be given out although data is on its way? Read without the lock. */
 static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u64 una)
 {
@@ -72,16 +77,19 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
 		struct mptcp_sock);
 	una = msk->snd_una;
-	if (!ask || (!mps_nothing_fresh(msk, una) && !mps_holds_back(tp)))
+	if (!ask || (!MPS_COPIES_AMID && !mps_nothing_fresh(msk, una) && !mps_holds_back(tp)))
 		return 0;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
 		return 0;
-	s->flags |= MPS_SF_ASKED;
-	if (bpf_ksym_exists(bpf_mptcp_request_retrans) && !bpf_mptcp_request_retrans(sk)) {
-		s->asked_una = (__u32)una;
-		s->asked_us = now_us;
+	/* before the request: the pass may begin at once */
+	s->asked = 1;
+	if (!bpf_ksym_exists(bpf_mptcp_request_retrans) || bpf_mptcp_request_retrans(sk)) {
+		s->asked = 0;
+		return 0;
 	}
+	s->asked_una = (__u32)una;
+	s->asked_us = now_us;
 	return 0;
 }
 

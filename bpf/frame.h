@@ -78,7 +78,7 @@ static __always_inline void mps_note_range(struct mps_subflow_store *s, const st
 		return;
 	}
 	s->open_start = r->head;
-	s->flags |= MPS_SF_OPEN;
+	s->open = 1;
 }
 
 /* Marks the subflows of the mask; the list has not changed since the snapshot. */
@@ -158,7 +158,7 @@ static __always_inline void mps_ask(struct mptcp_sock *msk)
 		ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		s = ssk ? mps_subflow_store(ssk) : NULL;
 		if (s)
-			s->flags |= MPS_SF_ASKED;
+			s->asked = 1;
 		break;
 	}
 }

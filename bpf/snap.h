@@ -175,7 +175,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 {
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	struct mptcp_subflow_context *subflow;
-	__u32 n = 0, age, flags = 0;
+	__u32 n = 0, age, any = 0;
 
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
@@ -190,14 +190,14 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;
-		flags |= s->flags;
+		any |= s->asked;
 		if (asked)
-			s->flags &= ~(__u32)MPS_SF_ASKED;
+			s->asked = 0;
 		n++;
 	}
 	c->nr_paths = n;
 	if (asked)
-		*asked = flags & MPS_SF_ASKED;
+		*asked = any;
 }
 
 #endif /* MPS_BPF_SNAP_H */

@@ -77,7 +77,8 @@ struct mps_conn {
 	X(PEER_WINDOW, peer_window, "the peer's data-level window is full")           \
 	X(FASTER, faster, "a faster subflow, now full, will finish earlier")          \
 	X(WINDOW, window, "a slow subflow would fill the peer's window for too long") \
-	X(TURN, turn, "it is the turn of a subflow that is now full")
+	X(TURN, turn, "it is the turn of a subflow that is now full")                 \
+	X(COPIES, copies, "copies of earlier data go first")
 
 enum mps_wait {
 #define MPS_WAIT_ENUM(id, name, text) MPS_WAIT_##id,

@@ -85,11 +85,6 @@ struct mps_subflow_priv {
 	__u64 word[4];
 };
 
-enum mps_subflow_flag {
-	MPS_SF_OPEN = 1 << 0,  /* a range begins at open_start, its end is not known yet */
-	MPS_SF_ASKED = 1 << 1, /* an ACK on it asked for copies */
-};
-
 /* Of MPS_SUBFLOW_MAP: what one subflow costs. The limit is 256 bytes. */
 struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
@@ -100,7 +95,8 @@ struct mps_subflow_store {
 	 */
 	__u32 last_seq;
 	__u32 account;
-	__u32 flags;	  /* enum mps_subflow_flag */
+	__u16 open;	  /* a range begins at open_start, its end is not known yet */
+	__u16 asked;	  /* copies were asked for; written without the connection's lock */
 	__u32 open_start; /* low half of a data sequence number */
 	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
 	__u32 asked_us;	  /* when that was */

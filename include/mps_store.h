@@ -39,9 +39,9 @@ static __always_inline void mps_close_range(struct mps_subflow_store *s, const s
 	/* the core went back behind it, after a subflow was given up */
 	const __u32 end = mps_before(r->head, s->open_start) ? r->sent : r->head;
 
-	if (!(s->flags & MPS_SF_OPEN))
+	if (!s->open)
 		return;
-	s->flags &= ~(__u32)MPS_SF_OPEN;
+	s->open = 0;
 	mps_ranges_add(&s->ranges, s->open_start, end, r->una, r->now_us);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bpf_redundant: every byte on every active subflow that has room.
+ *
+ * Use it for little data that must not be late, over paths that lose packets or
+ * die. It costs as many times the bytes as there are paths, and, being strict,
+ * gives out one fragment (up to 32 KB) per round trip: for bulk there is
+ * --set strict=0, which copies only what is still the oldest data when its turn
+ * comes. The policy is in include/mps_redundant.h.
+ */
+#include "compat.h"
+#include "tunable.h"
+#include "mps_redundant.h"
+
+MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last fragment was acknowledged");
+
+/* Copies are wanted for all that is given out, not only for its end. */
+#define MPS_ENDS_BURST(c, v) true
+#define MPS_COPIES_AMID true
+#include "frame.h"
+
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
+{
+	return mps_redundant_pick(c, strict);
+}
+
+static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
+{
+	return mps_redundant_copies(c);
+}
+
+MPS_SCHEDULER_COPIES(bpf_redundant, "every byte on every subflow that has room", pick, copies);
