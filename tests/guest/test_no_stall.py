@@ -112,5 +112,7 @@ def test_written_before_the_subflow_is_established(
             if written == TRIES:
                 return
             if not written and has_get_send:
-                pytest.skip("the kernel has no accept() that returns before the subflow is established")
+                pytest.skip(
+                    "the kernel has no accept() that returns before the subflow is established"
+                )
         pytest.fail(f"{written} of {count} were written to in time")

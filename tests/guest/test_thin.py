@@ -111,7 +111,7 @@ def test_an_idle_subflow_stays_fresh(labs):
             # seen when it left the path's queue, so after the delay there
             back = min(t - p.time for t in acks if t > p.time)
             print(back)
-            #assert back < rtt / 2 + SLACK, probes
+            # assert back < rtt / 2 + SLACK, probes
         counters = [s["counters"] for s in of_client(conn)["subflows"]]
     assert counters[1]["bytes_sent"] == 0
     assert counters[1]["bytes_copied"] == counters[1]["copy_picks"] * REQUEST > 0
@@ -158,8 +158,8 @@ def test_requests_move_after_a_sudden_fall(labs):
         asking(conn, 3, 0)
         w = Wire(lab.client, "p2")
         ((when, _, found),) = fall(lab, conn, [80])
-        print(when, [(round(a-when,3), round(b*1000)) for a,b in found])
-        print([(round(s.time - when,3), s.out, s.payload) for s in w.segments()])
+        print(when, [(round(a - when, 3), round(b * 1000)) for a, b in found])
+        print([(round(s.time - when, 3), s.out, s.payload) for s in w.segments()])
         slowest, _ = settled(found, when + PROBE * 0.16 + 0.08 + 2 * 0.1)
         assert slowest < 83, found
         assert found[0][1] > 0.098, found
