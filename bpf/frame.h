@@ -231,6 +231,8 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 		return mps_send_stateless(msk);
 	mps_snap_conn(msk, &st->snap, &r);
 	mps_snap_paths(msk, &st->snap, &r, NULL);
+	st->snap.blocked =
+		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)

@@ -62,7 +62,7 @@ struct mps_conn {
 	__u32 age_us;	/* get_retrans: since that fragment was last given to a subflow; ~0: unknown
 			 */
 	__u32 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
-	__u32 reserved;
+	__u32 blocked;	/* times that the window was found full or data was sent again */
 	struct mps_path path[MPS_MAX_PATHS];
 };
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bpf_daps: delay-aware packet scheduling (DAPS, ICC 2014). Each subflow gets
+ * data in proportion to 1 / delay, within what its congestion window carries.
+ *
+ * Use it to compare with: it is the baseline of ecf-conext17, where it does
+ * worst. It waits for the turn of a subflow that is full while others have
+ * room, and relies on the ratio of RTTs that change as queues fill. The policy
+ * is in include/mps_daps.h.
+ */
+#define MPS_COPY 0
+/* the bytes that the subflow was given, its queue included */
+#define MPS_PATH_METRIC(ssk, tp, store) ((tp)->write_seq)
+#include "frame.h"
+#include "mps_daps.h"
+
+_Static_assert(sizeof(struct mps_daps_state) <= sizeof(struct mps_priv), "state of a connection");
+
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
+{
+	return mps_daps_pick(c, priv);
+}
+
+MPS_SCHEDULER(bpf_daps, "shares by 1 / delay, so that data arrives in order", pick);
