@@ -5,55 +5,20 @@ Real time would make the RTTs of these cells depend on the host's load. The lab 
 that of the benchmarks, whose queues stand between the ends as in a network.
 """
 
-import contextlib
 import functools
-import sys
-import time
-from pathlib import Path
 
 import pytest
-from command import stats_of
-from lab import Netns
-from traffic import connection, download, info
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "lib"))
-import netlab
+from cells import downloads, netlab, sent
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("both_loaded")]
 SIZE = 512 << 10
 ROUNDS = 3
 
 
-class BenchLab:
-    """The benchmarks' lab as traffic.py takes it."""
-
-    family = 4
-
-    def __init__(self, lab):
-        self.paths = lab.paths
-        self.address = lab.address("server", 0)
-        self.client = Netns(lab.names["client"])
-        self.server = Netns(lab.names["server"])
-
-    def close(self):
-        self.client.close()
-        self.server.close()
-
-
 @functools.cache
 def cell(name, *paths):
     """Some downloads over one connection; the server's statistics of it."""
-    with netlab.Lab(paths) as bench, contextlib.closing(BenchLab(bench)) as lab:
-        lab.server.scheduler = name
-        with connection(lab) as conn:
-            for _ in range(ROUNDS):
-                download(conn, SIZE).finish().acknowledged()
-                time.sleep(1)
-            return stats_of(info(conn.server).token)
-
-
-def sent(conn_stats):
-    return [s["counters"]["bytes_sent"] for s in conn_stats["subflows"]]
+    return downloads(name, paths, [SIZE] * ROUNDS)
 
 
 HETEROGENEOUS = (

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Downloads in the benchmarks' lab, whose queues stand between the ends as in a network.
+
+For tests in virtual time: real time would make the RTTs depend on the host's load.
+"""
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+
+from command import stats_of
+from lab import Netns
+from traffic import connection, download, info
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "lib"))
+import netlab
+
+
+class BenchLab:
+    """The benchmarks' lab as traffic.py takes it."""
+
+    family = 4
+
+    def __init__(self, lab):
+        self.paths = lab.paths
+        self.address = lab.address("server", 0)
+        self.client = Netns(lab.names["client"])
+        self.server = Netns(lab.names["server"])
+
+    def close(self):
+        self.client.close()
+        self.server.close()
+
+
+@contextlib.contextmanager
+def bench_lab(*paths):
+    with netlab.Lab(paths) as bench, contextlib.closing(BenchLab(bench)) as lab:
+        yield lab
+
+
+def downloads(name, paths, sizes, pause=1, receive=None):
+    """These downloads over one connection, whose data is compared; the server's statistics of it.
+
+    receive: bytes of the client's receive buffer, which then does not grow.
+    """
+    with bench_lab(*paths) as lab:
+        if receive:
+            lab.client.sysctl("ipv4/tcp_rmem", f"4096 {receive} {receive}")
+        lab.server.scheduler = name
+        with connection(lab) as conn:
+            for size in sizes:
+                download(conn, size).finish().acknowledged()
+                time.sleep(pause)
+            return stats_of(info(conn.server).token)
+
+
+def sent(conn_stats):
+    return [s["counters"]["bytes_sent"] for s in conn_stats["subflows"]]
