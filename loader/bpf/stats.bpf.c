@@ -41,10 +41,13 @@ static __always_inline void settle(struct mps_subflow_rec *rec,
 				   const struct mps_subflow_store *store, __u32 seq)
 {
 	const __u32 moved = seq - store->last_seq;
+	__u64 i = store->account;
 
+	/* one register that is tested and used: 6.12's verifier needs that */
+	barrier_var(i);
 	__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
-	if (store->account && store->account < MPS_NR_SUBFLOW_COUNTERS)
-		rec->counter[store->account] += moved;
+	if (i && i < MPS_NR_SUBFLOW_COUNTERS)
+		rec->counter[i] += moved;
 }
 
 static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_sock *tp)
