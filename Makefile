@@ -33,7 +33,7 @@ endif
 .SUFFIXES:
 .PHONY: all bpf loader kmod install kmod-install uninstall check-host lint format clean
 
-all: loader bpf bench-obj
+all: loader bpf bench-obj guest-obj
 
 # --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
 
@@ -68,6 +68,10 @@ include loader/loader.mk
 # --- the probe of the benchmarks
 
 include bench/bench.mk
+
+# --- programs of the guest's tests
+
+include tests/guest/guest.mk
 
 # --- the bridge
 
@@ -106,4 +110,4 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched

@@ -173,6 +173,7 @@ bridge_script() {
 		for k; do
 			make kmod KVER="$k"
 			make kmod-install KVER="$k"
+			make guest-kmod KVER="$k"
 			depmod "$k"
 		done
 	EOF

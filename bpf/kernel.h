@@ -45,7 +45,10 @@ typedef struct {
 struct sock_common {
 	volatile unsigned char skc_state;
 	possible_net_t skc_net;
+	unsigned short skc_tx_queue_mapping;
 };
+
+struct dst_entry;
 
 struct socket {
 	unsigned long flags;
@@ -54,6 +57,8 @@ struct socket {
 struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
+	struct dst_entry *sk_dst_cache;
+	__u16 sk_protocol;
 };
 
 struct tcp_congestion_ops {
