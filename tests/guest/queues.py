@@ -29,12 +29,11 @@ _iter_create = libbpf._declare("bpf_iter_create", _int, _int)
 class Scheduler(libbpf.Object):
     """The scheduler with its programs, for as long as this process holds them."""
 
-    def __init__(self, suffix, measure=True):
+    def __init__(self, suffix):
         super().__init__(INSTALLED / f"{NAME}{suffix}")
         try:
-            if measure:
-                self.attach(f"{NAME}_leaves")
-                self.attach(f"{NAME}_acked")
+            for program in ("leaves", "acked", "clock"):
+                self.attach(f"{NAME}_{program}")
             self.register(NAME)
         except BaseException:
             self.close()

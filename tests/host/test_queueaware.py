@@ -286,12 +286,13 @@ def test_the_newest_covered_packet_counts(service):
 def test_a_large_flight_is_sampled_evenly(service):
     """400 packets in flight, 32 departures: every 13th is kept, each gives a sample."""
     spacing = 400 * MSS // 32
-    samples = 0
+    at = []
     for k in range(1, 4000):
         service.leaves(k * MSS, 100 * k, 0, spacing)
-        if k > 400:
-            samples += service.acked((k - 400) * MSS, 100 * k) > 0
-    assert 3600 / 14 <= samples <= 3600 / 12
+        if k > 400 and service.acked((k - 400) * MSS, 100 * k):
+            at.append(k)
+    assert {b - a for a, b in zip(at, at[1:], strict=False)} == {13}
+    assert at[-1] - at[0] > 3500
     assert service.mean == 100 * 400
 
 
