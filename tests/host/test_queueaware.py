@@ -2,6 +2,7 @@
 """QueueAware: its choice against equation (3) taken packet by packet, its measure of S."""
 
 import ctypes
+import itertools
 import random
 import subprocess
 from dataclasses import astuple, dataclass, replace
@@ -291,7 +292,7 @@ def test_a_large_flight_is_sampled_evenly(service):
         service.leaves(k * MSS, 100 * k, 0, spacing)
         if k > 400 and service.acked((k - 400) * MSS, 100 * k):
             at.append(k)
-    assert {b - a for a, b in zip(at, at[1:], strict=False)} == {13}
+    assert {b - a for a, b in itertools.pairwise(at)} == {13}
     assert at[-1] - at[0] > 3500
     assert service.mean == 100 * 400
 
