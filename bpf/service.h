@@ -7,8 +7,8 @@
  * then what has no state here.
  *
  * TCP stamps each packet with the time at which it hands it down
- * (skb_mstamp_ns, from which its own RTT samples count), and every qdisc leaves
- * that stamp alone.
+ * (skb_mstamp_ns, from which its own RTT samples count too); qdiscs leave that
+ * alone, but for fq where it lies behind its horizon of 10 s.
  */
 #ifndef MPS_BPF_SERVICE_H
 #define MPS_BPF_SERVICE_H

@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import socket
 import struct
@@ -12,35 +13,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import libbpf
-from lab import until
+from command import ok
+from lab import run, until
 
-INSTALLED = Path("/usr/lib/mptcp-sched")
 PROBE = Path(__file__).resolve().parents[2] / "build" / "tests" / "queues.bpf.o"
 NAME = "bpf_queueaware"
 STORAGE = "mps_service_v1"
 
 _ptr, _int = ctypes.c_void_p, ctypes.c_int
+_map_by_id = libbpf._declare("bpf_map_get_fd_by_id", _int, ctypes.c_uint32)
 _reuse = libbpf._declare("bpf_map__reuse_fd", _int, _ptr, _int)
 _attach_iter = libbpf._declare("bpf_program__attach_iter", _ptr, _ptr, _ptr)
 _link_fd = libbpf._declare("bpf_link__fd", _int, _ptr)
 _iter_create = libbpf._declare("bpf_iter_create", _int, _int)
 
 
-class Scheduler(libbpf.Object):
-    """The scheduler with its programs, for as long as this process holds them."""
-
-    def __init__(self, suffix):
-        super().__init__(INSTALLED / f"{NAME}{suffix}")
-        try:
-            for program in ("leaves", "acked", "clock"):
-                self.attach(f"{NAME}_{program}")
-            self.register(NAME)
-        except BaseException:
-            self.close()
-            raise
-
-    def storage(self):
-        return libbpf._map_fd(dict(self._maps())[STORAGE])
+@contextlib.contextmanager
+def loaded(name):
+    """A scheduler as its user has it, with the programs that come with it."""
+    ok("load", name)
+    try:
+        yield
+    finally:
+        ok("unload", "--force", name)
 
 
 @dataclass(frozen=True)
@@ -61,17 +56,24 @@ class Queue:
 
 
 class Probe(libbpf.Object):
-    """Reads the state that a scheduler in this process keeps."""
+    """Reads what bpf_queueaware, which is loaded, keeps of its subflows."""
 
-    def __init__(self, scheduler):
-        self.scheduler = scheduler
+    def __init__(self):
         super().__init__(PROBE, only_ops=STORAGE)
         program = libbpf._find_prog(self.object, b"queues")
         self._keep(_attach_iter(program, None), "attach the iterator")
 
     def _choose(self, name):
-        code = _reuse(dict(self._maps())[name], self.scheduler.storage())
-        assert not code, f"{name}: {os.strerror(-code)}"
+        """The probe's map is the scheduler's."""
+        maps = json.loads(run("bpftool", "-j", "map", "show").stdout)
+        (theirs,) = (m["id"] for m in maps if m["name"] == name)
+        fd = _map_by_id(theirs)
+        assert fd >= 0, f"{name}: {os.strerror(ctypes.get_errno())}"
+        try:
+            code = _reuse(dict(self._maps())[name], fd)
+            assert not code, f"{name}: {os.strerror(-code)}"
+        finally:
+            os.close(fd)
 
     def read(self, net):
         """The subflows of a namespace, by their local ports."""
@@ -85,9 +87,9 @@ class Probe(libbpf.Object):
 
 
 @contextlib.contextmanager
-def queueaware(suffix):
-    """The scheduler registered; yields the reader of its measurements."""
-    with Scheduler(suffix) as scheduler, Probe(scheduler) as probe:
+def queueaware():
+    """The scheduler loaded; yields the reader of its measurements."""
+    with loaded(NAME), Probe() as probe:
         yield probe
 
 

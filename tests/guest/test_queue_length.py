@@ -35,12 +35,12 @@ def hold(kernel_release):
 
 
 @pytest.fixture
-def subflow(labs, suffix):
+def subflow(labs):
     """subflow(qdisc): a lab, its connection, and the reader of the subflow's n_k."""
 
     @contextlib.contextmanager
     def make(qdisc):
-        with queueaware(suffix) as probe:
+        with queueaware() as probe:
             lab = labs(PATH)
             lab.client.tc(f"qdisc replace dev p1 root {qdisc}")
             lab.client.scheduler = NAME

@@ -11,9 +11,9 @@ import socket
 import time
 
 import pytest
-from command import ok, stats_of
+from command import stats_of
 from lab import Path, run
-from queues import NAME, Flood, Qdiscs, Scheduler, burst, queueaware
+from queues import NAME, Flood, Qdiscs, burst, loaded, queueaware
 from traffic import IPPROTO_MPTCP, connection, info, upload
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
@@ -22,12 +22,12 @@ WIDE = Path(mbit=1000, rtt_ms=2, limit=1000)
 
 
 @pytest.fixture
-def measured(labs, suffix):
+def measured(labs):
     """measured(path, ...): a connection, its probe and its subflows' ports in order."""
 
     @contextlib.contextmanager
     def make(*paths):
-        with queueaware(suffix) as probe:
+        with queueaware() as probe:
             lab = labs(*paths).endpoints()
             lab.client.scheduler = NAME
             with connection(lab) as conn:
@@ -135,20 +135,6 @@ def test_without_a_queue_its_own_unsent_data_counts(measured):
     assert max(q.queue for q in seen) > 5, seen
 
 
-@contextlib.contextmanager
-def registered(name, suffix):
-    """Either scheduler, as its user has it."""
-    if name == NAME:
-        with Scheduler(suffix):
-            yield
-    else:
-        ok("load", name)
-        try:
-            yield
-        finally:
-            ok("unload", "--force", name)
-
-
 def local_queues(lab, *rates, delays, loss=0):
     """The rates at the client's own devices, the delays behind; loss on the first, in per cent."""
     for i, (mbit, ms) in enumerate(zip(rates, delays, strict=True), 1):
@@ -165,20 +151,21 @@ def given(conn):
 
 
 @pytest.mark.parametrize("name", [NAME, "bpf_minrtt"])
-def test_a_queue_that_just_filled_is_avoided(labs, suffix, name):
+def test_a_queue_that_just_filled_is_avoided(labs, name):
     """The nearer path's queue fills by another socket a moment before each message.
 
     Its RTT does not know that yet: bpf_minrtt, the control, takes it all the same.
     """
-    with registered(name, suffix):
+    with loaded(name):
         lab = labs(WIDE, WIDE).endpoints()
         lab.client.scheduler = name
         near = far = 0
         with connection(lab) as conn:
-            local_queues(lab, 4, 4, delays=(10, 30))
+            local_queues(lab, 4, 4, delays=(10, 100))
+            upload(conn, 256 << 10).finish().acknowledged()  # both are measured
             for _ in range(6):
-                for _ in range(4):  # both are measured after this, with empty queues
-                    upload(conn, 64 << 10).finish().acknowledged()
+                for _ in range(4):  # the nearer one again, with an empty queue
+                    upload(conn, 8 << 10).finish().acknowledged()
                 time.sleep(0.5)
                 before = given(conn)
                 burst(lab, 1, 60)
@@ -194,12 +181,12 @@ def test_a_queue_that_just_filled_is_avoided(labs, suffix, name):
         assert near > 0.5 * (near + far), (near, far)
 
 
-def goodput(labs, suffix, name, rates, delays, loss, seconds=6):
+def goodput(labs, name, rates, delays, loss, seconds=6):
     """Of an upload whose writer never stops, after three of 1 MB.
 
     Their mean in seconds, then Mbit/s and the second path's share of the bytes.
     """
-    with registered(name, suffix):
+    with loaded(name):
         lab = labs(WIDE, WIDE).endpoints()
         lab.client.scheduler = name
         local_queues(lab, *rates, delays=delays, loss=loss)
@@ -230,14 +217,14 @@ PAPER = {
 
 
 @pytest.mark.parametrize("case", PAPER)
-def test_both_access_links_are_used(labs, suffix, case, record_property):
+def test_both_access_links_are_used(labs, case, record_property):
     """The paper's topologies, with queues of 100 packets in the sender's own devices.
 
     Its measures, goodput and completion against minRTT's, are recorded, not judged.
     """
     rates, delays, loss = PAPER[case]
     for name in (NAME, "bpf_minrtt"):
-        small, mbit, second = goodput(labs, suffix, name, rates, delays, loss)
+        small, mbit, second = goodput(labs, name, rates, delays, loss)
         text = f"1 MB in {small:.3f} s, {mbit:.2f} of {sum(rates)} Mbit/s, second {second:.2f}"
         print(case, name, text)
         record_property(name, text)
@@ -265,9 +252,9 @@ def cost(before, after):
     }
 
 
-def test_other_traffic_costs_next_to_nothing(labs, suffix, record_property):
+def test_other_traffic_costs_next_to_nothing(labs, record_property):
     """The programs see all packets of the machine and leave at once for most."""
-    with open("/proc/sys/kernel/bpf_stats_enabled", "r+") as stats, Scheduler(suffix):
+    with open("/proc/sys/kernel/bpf_stats_enabled", "r+") as stats, loaded(NAME):
         stats.write("1")
         stats.flush()
         found = {}
