@@ -181,7 +181,7 @@ def test_a_queue_that_just_filled_is_avoided(labs, name):
         assert near > 0.5 * (near + far), (near, far)
 
 
-def goodput(labs, name, rates, delays, loss, seconds=6):
+def goodput(labs, name, rates, delays, loss, seconds=4):
     """Of an upload whose writer never stops, after three of 1 MB.
 
     Their mean in seconds, then Mbit/s and the second path's share of the bytes.
@@ -196,7 +196,7 @@ def goodput(labs, name, rates, delays, loss, seconds=6):
                 upload(conn, 1 << 20).finish().acknowledged()
             small = (time.monotonic() - start) / 3
             before = given(conn)
-            transfer = upload(conn, 20 << 20)
+            transfer = upload(conn, 12 << 20)
             time.sleep(1)
             start, at = transfer.received, time.monotonic()
             time.sleep(seconds)
@@ -231,6 +231,10 @@ def test_both_access_links_are_used(labs, case, record_property):
         if name == NAME:
             assert mbit > (0.5 if loss else 0.8) * sum(rates)
             assert second > 0.7 * rates[1] / sum(rates)
+
+
+# 150 instructions in virtual time; taking these statistics is most of them
+OTHERS_NS = 300
 
 
 def run_stats():
@@ -272,4 +276,4 @@ def test_other_traffic_costs_next_to_nothing(labs, record_property):
     record_property("ns per packet of others and of ours", (plain, ours))
     assert set(ours) == {"leaves", "acked", "clock"}, ours
     for name in ("leaves", "acked"):
-        assert plain[name] < 0.5 * ours[name], found
+        assert plain[name] < OTHERS_NS < ours[name], found
