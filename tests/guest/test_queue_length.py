@@ -140,7 +140,8 @@ def test_of_several_queues_its_own(subflow, hold):
         finally:
             hold(lab, "p1", 0)
         assert within_one(max(before), found, max(after)), (before, found, after)
-        assert min(after) <= 1 < found - 1, (before, found, after)
+        # not the other one, whatever else went there
+        assert found > min(after) + 1, (before, found, after)
         conn.server.settimeout(10)
         assert len(conn.server.recv(8 << 10)) > 0
 
