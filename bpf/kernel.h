@@ -22,7 +22,7 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 /* net/tcp.h: of tcp_sock.nonagle, what TCP_CORK sets */
 #define TCP_NAGLE_CORK 2
 
-/* linux/net.h: a bit of socket.flags, a writer waits for room */
+/* linux/net.h: a bit of socket.flags, a writer was told that there is no room */
 #define SOCK_NOSPACE 2
 
 /* uapi/asm-generic/errno-base.h */

@@ -34,12 +34,16 @@ static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
 }
 
-/* A writer that waits for room has more: what is given out ends nothing. */
+/*
+ * A writer that waits for room has more: what is given out ends nothing. One that
+ * sleeps in its call counts until it runs again, one that polls until there is room.
+ */
 static __always_inline bool thin_has_more(struct mptcp_sock *msk)
 {
-	struct socket *sock = ((struct sock *)msk)->sk_socket;
+	struct sock *sk = (struct sock *)msk;
+	struct socket *sock = sk->sk_socket;
 
-	return sock && sock->flags & 1 << SOCK_NOSPACE;
+	return sk->sk_write_pending || (sock && sock->flags & 1 << SOCK_NOSPACE);
 }
 
 static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p,

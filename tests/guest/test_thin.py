@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 LIMIT = 1000
 REQUEST = 200
 PROBE = 5  # RTTs, the default
+DELAYED_ACK = 0.04  # s: TCP_DELACK_MIN, net/tcp.h
 SLACK = 0.01  # s: a timer's tick, and the machine's own time
 
 
@@ -104,14 +105,13 @@ def test_an_idle_subflow_stays_fresh(labs):
         gaps = [b - a for a, b in itertools.pairwise(times)]
         assert max(gaps) < PROBE * rtt + burst + SLACK, gaps
         assert min(gaps[1:-1]) > PROBE * rtt - SLACK, gaps
-        # each of them a copy of one request, and answered at once
+        # each of them a copy of one request, and acknowledged
         assert {p.payload for p in probes} == {REQUEST}
         acks = [s.time for s in second.segments() if not s.out]
         for p in probes[:-1]:
             # seen when it left the path's queue, so after the delay there
             back = min(t - p.time for t in acks if t > p.time)
-            print(back)
-            # assert back < rtt / 2 + SLACK, probes
+            assert back < rtt / 2 + DELAYED_ACK + SLACK, (back, probes)
         counters = [s["counters"] for s in of_client(conn)["subflows"]]
     assert counters[1]["bytes_sent"] == 0
     assert counters[1]["bytes_copied"] == counters[1]["copy_picks"] * REQUEST > 0
@@ -156,13 +156,10 @@ def test_requests_move_after_a_sudden_fall(labs):
     lab = two_paths(labs, (50, 50), (80, 80))
     with thin(lab) as conn:
         asking(conn, 3, 0)
-        w = Wire(lab.client, "p2")
         ((when, _, found),) = fall(lab, conn, [80])
-        print(when, [(round(a - when, 3), round(b * 1000)) for a, b in found])
-        print([(round(s.time - when, 3), s.out, s.payload) for s in w.segments()])
+        print([(round(t - when, 3), round(s * 1000)) for t, s in found])
         slowest, _ = settled(found, when + PROBE * 0.16 + 0.08 + 2 * 0.1)
         assert slowest < 83, found
-        assert found[0][1] > 0.098, found
 
 
 def test_without_probes_nothing_moves(labs):
@@ -239,13 +236,8 @@ def test_bulk_pays_less_than_three_per_cent(labs):
         found = of_client(conn)
     copied = sum(s["counters"]["bytes_copied"] for s in found["subflows"])
     assert copied < 0.03 * size, found
-    assert info_is_even(found, size)
-
-
-def info_is_even(found, size):
-    """All of it was new data of some subflow, and both carried some."""
     sent = [s["counters"]["bytes_sent"] for s in found["subflows"]]
-    return sum(sent) == size and min(sent) > 0
+    assert sum(sent) == size and min(sent) > 0.2 * size
 
 
 @pytest.mark.parametrize("bound", ["writer", "reader"])
@@ -254,8 +246,8 @@ def test_never_in_the_middle_of_a_burst(labs, bound):
 
     A buffer bounds what is on its way: that of the writer, who then waits with
     more, or the reader's, whose window is full. In both nothing is left to give
-    out many times before the end. Seen to fail with SOCK_NOSPACE unread, and with
-    probes when only the window's share is given out.
+    out many times before the end. The writer's case was seen to fail with
+    sk_write_pending unread.
     """
     lab = labs(Path(20, 20, limit=LIMIT), Path(20, 60, limit=LIMIT)).endpoints()
     if bound == "reader":
@@ -275,9 +267,13 @@ def test_never_in_the_middle_of_a_burst(labs, bound):
 
 
 def test_a_longer_burst_is_probed_with_its_end(labs):
-    """Ten segments, then silence: the copy is of the last two at most."""
+    """Ten segments, then silence: the copy is of two at most, after all of them."""
     size, mss = 14000, 1448
     lab = two_paths(labs, (20, 20), (50, 50))
+    # acknowledgements further apart than the bridge's limit of one request per tick
+    lab.client.tc(
+        f"qdisc replace dev p1 root netem limit {LIMIT} delay 20ms rate 2mbit"
+    )
     with (
         thin(lab, "copy=0") as conn,
         Wire(lab.client, "p1") as one,
@@ -288,7 +284,6 @@ def test_a_longer_burst_is_probed_with_its_end(labs):
         start = time.time()
         ask(conn, size)
         time.sleep(0.3)
-        print(of_client(conn))
         burst, probe = one.sent(start), two.sent(start)
     assert sum(s.payload for s in burst) == size
     assert 0 < sum(s.payload for s in probe) <= 2 * mss, probe
