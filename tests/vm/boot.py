@@ -91,7 +91,6 @@ cgroup2 /sys/fs/cgroup cgroup2 defaults 0 0
 bpf /sys/fs/bpf bpf defaults 0 0
 debugfs /sys/kernel/debug debugfs defaults 0 0
 tracefs /sys/kernel/tracing tracefs defaults 0 0
-securityfs /sys/kernel/security securityfs defaults 0 0
 """
 
 
@@ -264,7 +263,10 @@ def qemu_command(args, work, console):
                 "-object", f"memory-backend-memfd,id=mem,size={args.memory}M,share=on",
                 "-chardev", f"socket,id=fs,path={work}/fs.sock",
                 "-device", "vhost-user-fs-pci,chardev=fs,tag=root,queue-size=1024"]  # fmt: skip
-        cmdline += ["VMROOT=virtiofs"]
+        # virtiofsd writes into the guest's memory behind QEMU's back, and without KVM QEMU then
+        # goes on running what it has translated of the page's former content. Debian's kernels
+        # clear each page before its use, which QEMU sees; another kernel has to be told.
+        cmdline += ["VMROOT=virtiofs", "init_on_alloc=1"]
     if args.shell:
         cmdline += ["VMSHELL=1"]
         cmd += ["-chardev", "stdio,id=out,signal=off"]
