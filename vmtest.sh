@@ -18,8 +18,8 @@ usage() {
 		usage: vmtest.sh COMMAND [OPTION...] [-- ARGUMENT...]
 
 		Builds the project inside a Debian 13 root of its own (made once, kept in build/), boots a
-		stock Debian kernel with it and runs things there. Works with and without KVM, as
-		root or, where user namespaces allow it, as anybody.
+		stock Debian kernel with it in virtme-ng and runs things there. Works with and without
+		KVM, as root or, where user namespaces allow it, as anybody.
 
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
@@ -36,7 +36,8 @@ usage() {
 		  --kernel K       latest (default, newest backport), lts (the release's own), all (both),
 		                   a release or the beginning of one (6.12), or a kernel image's path
 		  --virtual-time   a clock that counts instructions and skips idle time (always for demo
-		                   and bench): timings repeat whatever the host is doing
+		                   and bench): timings repeat whatever the host is doing; QEMU boots
+		                   such a guest without virtme-ng
 		  --timeout S      seconds that one guest may take
 		  --memory MB      memory of the guest (2048)
 		  --no-build       uses what is built and installed already
@@ -314,7 +315,8 @@ each() {
 }
 
 do_test() {
-	local k status=0 s which pytest=(python3 -m pytest -q -p no:cacheprovider -ra)
+	# typeguard comes with virtme-ng and would be loaded by every pytest.
+	local k status=0 s which pytest=(python3 -m pytest -q -p no:cacheprovider -p no:typeguard -ra)
 	say "host tests"
 	in_root make check-host </dev/null || status=$?
 	for k in "${kernels[@]}"; do

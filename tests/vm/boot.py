@@ -4,17 +4,16 @@
 
 Runs inside the root that root.sh makes (vmtest.sh sees to that), with the project at /src.
 
-virtme-ng is what people know for this, but QEMU is started here instead. Its init cannot be
-replaced through its interface; it finds the ports of its script by udev's links, and without KVM
-udev alone takes longer than this whole boot; and it has no road into a guest whose root is in
-memory, which virtual time needs.
-
 Two kinds of guest:
-  * the default sees the whole root through virtiofs, under an overlay in memory; only
-    /src/build/out is the host's own;
+  * the default is virtme-ng's: its runner shares the whole root through virtiofs, and the guest has
+    an overlay in memory over it; only /src/build/out is the host's own;
   * virtual time (QEMU's icount: the guest's clock counts instructions and skips idle time) has
     everything in memory from the start, because any I/O through the host would let the guest's
     clock run on for as long as the host takes. Same input, same clock, to the microsecond or close.
+    virtme-ng always shares a directory, so QEMU is started here.
+
+In both, guest-init is the guest's init. virtme-ng's own finds the ports of its script by udev's
+links, and some hundred processes, each slow without KVM, double the time of the boot.
 
 Exit status: the command's own; 1 when that is 0 but the kernel complained; 124 time limit; 125 no
 verdict from the guest.
@@ -22,11 +21,9 @@ verdict from the guest.
 
 import argparse
 import fcntl
-import lzma
 import os
 import re
 import shlex
-import shutil
 import signal
 import stat
 import subprocess
@@ -38,12 +35,16 @@ from pathlib import Path
 
 SRC = Path("/src")
 BUILD = SRC / "build"
+INIT = SRC / "tests/vm/guest-init"
 NO_VERDICT = 125
 TIMED_OUT = 124
 
 # Emulated CPU. Without the "fast" string instructions: QEMU emulates those byte by byte, and a
 # kernel that believes in them spends most of its instructions on copying and clearing pages.
 CPU = "max,-erms,-fsrm,-fzrm,-fsrs"
+
+KERNEL_OPTIONS = ["panic=-1", "loglevel=6", "net.ifnames=0", "no_timer_check", "tsc=reliable",
+                  "random.trust_cpu=on", "mitigations=off", "audit=0"]  # fmt: skip
 
 # What the kernel prints when something is wrong that a test's own verdict might not show.
 COMPLAINTS = re.compile(
@@ -62,14 +63,14 @@ SKIP_DIRS = {
     "/usr/share/perl", "/usr/share/perl5", "/usr/share/seabios", "/usr/share/zoneinfo",
     "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
     "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/gconv",
-    "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/python3/dist-packages/virtme",
-    "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
+    "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
     "/usr/lib/qemu", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
     "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
+    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter)|"
     r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio)[-.0-9a-z_]*\.so|"
     r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
@@ -137,65 +138,45 @@ class Cpio:
         self.out.write(b"\0" * (-self.out.tell() % 512))
 
 
-def module_file(version, name):
-    """The uncompressed module of that kernel, nothing when it is built in."""
-    top = Path("/lib/modules") / version / "kernel"
-    for found in top.rglob(f"{name}.ko*"):
-        data = found.read_bytes()
-        return lzma.decompress(data) if found.suffix == ".xz" else data
-    return None
+def guest_files(args, environment):
+    """What guest-init reads: the command, its environment and what to mount."""
+    lines = [f"export {k}={shlex.quote(v)}\n" for k, v in environment.items()]
+    return {
+        "cmd": shlex.join(args.command) + "\n",
+        "env": "".join(lines),
+        "fstab": FSTAB,
+    }
 
 
-def write_initramfs(out, args, environment):
+def write_initramfs(out, args, files):
+    """The whole root, as far as a guest needs it."""
+
+    def skip(path):
+        return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
+
+    def skip_source(path):
+        return path in ("/src/.git", "/src/build") or "__pycache__" in path
+
     cpio = Cpio(out)
-    if args.virtual_time:
-
-        def skip(path):
-            return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
-
-        def skip_source(path):
-            return path in ("/src/.git", "/src/build") or "__pycache__" in path
-
-        modules = f"/usr/lib/modules/{args.kernel}"
-        cpio.tree("/", skip)
-        cpio.entry("/usr/lib/modules", 0o040755)
-        cpio.path(modules, modules)
-        cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
-        for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache"):
-            cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
-        cpio.tree("/src", skip_source)
-        # What was built of the project, but not roots, logs or results of earlier runs.
-        if BUILD.is_dir():
-            cpio.entry(str(BUILD), 0o040755)
-            ours = {
-                str(BUILD / n)
-                for n in ("root", "root.half-made", "log", "native", "out", "vm")
-            }
-            cpio.tree(
-                str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen"))
-            )
-        cpio.entry("/src/build/out", 0o040755)
-    else:
-        cpio.entry("dev", 0o040755)
+    modules = f"/usr/lib/modules/{args.kernel}"
+    cpio.tree("/", skip)
+    cpio.entry("/usr/lib/modules", 0o040755)
+    cpio.path(modules, modules)
+    cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
+    for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
+        cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
+    cpio.tree("/src", skip_source)
+    # What was built of the project, but not roots, logs or results of earlier runs.
+    if BUILD.is_dir():
+        cpio.entry(str(BUILD), 0o040755)
+        names = ("root", "root.half-made", "log", "native", "out", "vm")
+        ours = {str(BUILD / n) for n in names}
+        cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")))
+    cpio.entry("/src/build/out", 0o040755)
     cpio.entry("dev/console", 0o020600, rdev=(5, 1))
     cpio.entry("dev/kmsg", 0o020600, rdev=(1, 11))
-    for name in ("vm", "vm/modules"):
-        cpio.entry(name, 0o040755)
-    if not args.virtual_time:
-        cpio.entry("bin", 0o040755)
-        cpio.entry("bin/busybox", 0o120777, b"/vm/busybox")
-    cpio.entry("vm/busybox", 0o100755, Path("/usr/bin/busybox").read_bytes())
-    init = (SRC / "tests/vm/guest-init").read_bytes()
-    cpio.entry("vm/guest-init", 0o100755, init)
-    cpio.entry("init", 0o120777, b"/vm/guest-init")
-    cpio.entry("vm/cmd", 0o100644, (shlex.join(args.command) + "\n").encode())
-    cpio.entry("vm/fstab", 0o100644, FSTAB.encode())
-    lines = [f"export {k}={shlex.quote(v)}\n" for k, v in environment.items()]
-    cpio.entry("vm/env", 0o100644, "".join(lines).encode())
-    if not args.virtual_time:
-        overlay = module_file(args.kernel, "overlay")
-        if overlay:
-            cpio.entry("vm/modules/overlay.ko", 0o100644, overlay)
+    for name, text in files.items():
+        cpio.entry(f"vm/{name}", 0o100644, text.encode())
     cpio.close()
 
 
@@ -213,81 +194,88 @@ def open_log(name):
     sys.exit("boot.py: too many guests at once")
 
 
-def start_virtiofsd(sock, work):
-    daemon = shutil.which(
-        "virtiofsd", path="/usr/libexec:/usr/lib/qemu:" + os.environ["PATH"]
+def guest_ports(args, work):
+    """QEMU's options for what the guest answers through: its output, its verdict."""
+    options = ["-device", "virtio-serial-pci,id=ports"]
+    if args.virtual_time:
+        # Without ioeventfd the guest's writes are done by the time its instruction is.
+        options[-1] += ",ioeventfd=off"
+    # virtme-ng gives a shell the serial line.
+    if args.virtual_time or not args.shell:
+        out = "stdio,signal=off" if args.shell else f"file,path={work}/out"
+        options += ["-chardev", f"{out},id=out", "-device", "virtconsole,bus=ports.0,chardev=out"]  # fmt: skip
+    for name in ("verdict", "results"):
+        options += ["-chardev", f"file,id={name},path={work}/{name}",
+                    "-device", f"virtserialport,bus=ports.0,chardev={name},name={name}"]  # fmt: skip
+    return options
+
+
+def virtme_command(args, work):
+    """virtme-ng's runner: modules, initramfs, the shared root, QEMU."""
+    # It starts virtiofsd from PATH. By default the guest would read every program again from the
+    # host each time it runs; nothing else writes to this root while a guest has it.
+    daemon = Path(work, "virtiofsd")
+    daemon.write_text(
+        '#!/bin/sh\nexec /usr/libexec/virtiofsd "$@" --cache=always --inode-file-handles=never\n'
     )
-    if not daemon:
-        sys.exit("boot.py: no virtiofsd in the root")
-    log = Path(work, "virtiofsd.log")
-    # No sandbox: this already runs in a root and a mount namespace of its own.
-    with log.open("wb") as out:
-        proc = subprocess.Popen(
-            [daemon, f"--socket-path={sock}", "--shared-dir=/", "--sandbox=none",
-             "--cache=always", "--inode-file-handles=never", "--no-announce-submounts",
-             "--log-level=warn"],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out)  # fmt: skip
-    for _ in range(200):
-        if os.path.exists(sock):
-            return proc
-        if proc.poll() is not None:
-            break
-        time.sleep(0.02)
-    sys.exit("boot.py: virtiofsd did not start:\n" + log.read_text())
+    daemon.chmod(0o755)
+    os.environ["PATH"] = f"{work}:{os.environ['PATH']}"
+    cmd = ["virtme-run", "--kimg", args.image or args.kernel, "--mods", "auto", "--force-initramfs",
+           "--name", "mptcp-vm", "--memory", f"{args.memory}M", "--cpus", str(os.cpu_count() or 1),
+           # Writable for build/out; for all else there is the overlay, which guest-init mounts.
+           "--rw", "--overlay-rwdir", "/", "--disable-microvm", "--disable-monitor"]  # fmt: skip
+    options = [*KERNEL_OPTIONS, f"init={INIT}", f"VMDIR={work}"]
+    # virtiofsd writes into the guest's memory behind QEMU's back, and without KVM QEMU then goes on
+    # running what it has translated of the page's former content. Debian's kernels clear each page
+    # before its use, which QEMU sees; another kernel has to be told.
+    options += ["init_on_alloc=1"]
+    if args.shell:
+        options += ["VMSHELL=1"]
+    else:
+        cmd += ["--script-sh", f"bash {work}/cmd", "--show-boot-console"]
+    if not args.kvm:
+        cmd += ["--disable-kvm"]
+    for option in options:
+        cmd += ["--kopt", option]
+    # KVM's guests get the host's CPU from virtme-ng, but not this machine.
+    machine = ["-machine", "q35"] if args.kvm else ["-cpu", CPU]
+    return [*cmd, "--qemu-opts", "-no-reboot", *machine, *guest_ports(args, work)]
 
 
 def qemu_command(args, work, console):
-    image = args.image or f"/boot/vmlinuz-{args.kernel}"
-    cmdline = ["console=ttyS0", "panic=-1", "loglevel=6", "net.ifnames=0", "no_timer_check",
-               "tsc=reliable", "random.trust_cpu=on", "mitigations=off", "audit=0",
-               "rdinit=/vm/guest-init"]  # fmt: skip
-    cmd = ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
-           "-display", "none", "-no-reboot", "-kernel", image, "-initrd", f"{work}/initramfs",
-           "-serial", f"file:{console}"]  # fmt: skip
-    ports = "virtio-serial-pci,id=ports"
-    if args.virtual_time:
-        # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
-        # Without ioeventfd the guest's writes are done by the time its instruction is.
-        cmd += ["-machine", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off",
-                "-smp", "1", "-cpu", CPU, "-seed", "1",
-                "-rtc", "base=2026-01-01T00:00:00,clock=vm"]  # fmt: skip
-        ports += ",ioeventfd=off"
-        cmdline += ["norandmaps", "nokaslr", "VMROOT=memory"]
-    else:
-        accel = (
-            ["-accel", "kvm", "-cpu", "host"]
-            if args.kvm
-            else ["-accel", "tcg", "-cpu", CPU]
-        )
-        cmd += ["-machine", "q35,memory-backend=mem", *accel, "-smp", str(os.cpu_count() or 1),
-                "-object", f"memory-backend-memfd,id=mem,size={args.memory}M,share=on",
-                "-chardev", f"socket,id=fs,path={work}/fs.sock",
-                "-device", "vhost-user-fs-pci,chardev=fs,tag=root,queue-size=1024"]  # fmt: skip
-        # virtiofsd writes into the guest's memory behind QEMU's back, and without KVM QEMU then
-        # goes on running what it has translated of the page's former content. Debian's kernels
-        # clear each page before its use, which QEMU sees; another kernel has to be told.
-        cmdline += ["VMROOT=virtiofs", "init_on_alloc=1"]
+    """QEMU itself, for virtual time."""
+    options = ["console=ttyS0", f"rdinit={INIT}", *KERNEL_OPTIONS]
+    options += ["norandmaps", "nokaslr"]
     if args.shell:
-        cmdline += ["VMSHELL=1"]
-        cmd += ["-chardev", "stdio,id=out,signal=off"]
+        options += ["VMSHELL=1"]
+    # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
+    return ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-m", str(args.memory),
+            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off",
+            "-smp", "1", "-cpu", CPU, "-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
+            "-kernel", args.image or f"/boot/vmlinuz-{args.kernel}",
+            "-initrd", f"{work}/initramfs", "-append", " ".join(options),
+            "-serial", f"file:{console}", *guest_ports(args, work)]  # fmt: skip
+
+
+def end(runner):
+    """Ends a guest. QEMU is a child of virtme-ng's runner, and in its process group."""
+    if runner.poll() is not None:
+        return
+    group = os.getpgid(runner.pid)
+    if group == os.getpgrp():
+        runner.kill()
     else:
-        cmd += ["-chardev", f"file,id=out,path={work}/out"]
-    cmd += ["-device", ports, "-device", "virtconsole,chardev=out",
-            "-chardev", f"file,id=verdict,path={work}/verdict",
-            "-device", "virtserialport,chardev=verdict,name=verdict",
-            "-chardev", f"file,id=results,path={work}/results",
-            "-device", "virtserialport,chardev=results,name=results",
-            "-m", str(args.memory), "-append", " ".join(cmdline)]  # fmt: skip
-    return cmd
+        os.killpg(group, signal.SIGKILL)
 
 
-def follow(qemu, out, limit):
-    """Passes the guest's output on until QEMU is gone; says whether the time limit ended it."""
+def follow(runner, out, limit):
+    """Passes the guest's output on until it is gone; says whether the time limit ended it."""
     deadline = time.monotonic() + limit
     printed = 0
     late = False
     while True:
-        gone = qemu.poll() is not None
+        gone = runner.poll() is not None
         data = out.read()
         if data:
             printed += len(data)
@@ -297,8 +285,7 @@ def follow(qemu, out, limit):
             return printed, late
         elif time.monotonic() > deadline:
             late = True
-            qemu.kill()
-            qemu.wait()
+            end(runner)
         else:
             time.sleep(0.05)
 
@@ -366,32 +353,34 @@ def main():
         size = os.get_terminal_size(sys.stdin.fileno())
         environment.update(VMCOLS=str(size.columns), VMROWS=str(size.lines))
     with tempfile.TemporaryDirectory(prefix="vm-") as work:
-        with open(f"{work}/initramfs", "wb") as f:
-            write_initramfs(f, args, environment)
+        files = guest_files(args, environment)
+        if args.virtual_time:
+            with open(f"{work}/initramfs", "wb") as f:
+                write_initramfs(f, args, files)
+            command = qemu_command(args, work, console)
+        else:
+            for name, text in files.items():
+                Path(work, name).write_text(text)
+            command = virtme_command(args, work)
         for name in ("out", "verdict", "results"):
             Path(work, name).touch()
-        virtiofsd = (
-            None if args.virtual_time else start_virtiofsd(f"{work}/fs.sock", work)
-        )
         begun = time.monotonic()
-        stdin = None if args.shell else subprocess.DEVNULL
-        with open(f"{work}/qemu.log", "wb") as log:
-            qemu = subprocess.Popen(qemu_command(args, work, console), stdin=stdin,
-                                    stdout=None if args.shell else log, stderr=log)  # fmt: skip
-        signal.signal(signal.SIGTERM, lambda *_: qemu.kill())
+        # virtme-ng has the guest's console on standard error.
+        stdin, stdout = (
+            (None, None) if args.shell else (subprocess.DEVNULL, console_log)
+        )
+        runner = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=console_log,
+                                  start_new_session=not args.shell)  # fmt: skip
+        signal.signal(signal.SIGTERM, lambda *_: end(runner))
         try:
             with open(f"{work}/out", "rb") as out:
                 limit = 86400 * 7 if args.shell else args.timeout
-                printed, late = follow(qemu, out, limit)
+                printed, late = follow(runner, out, limit)
         except KeyboardInterrupt:
-            qemu.kill()
-            qemu.wait()
+            end(runner)
+            runner.wait()
             return 130
-        finally:
-            if virtiofsd:
-                virtiofsd.kill()
-        text = console.read_text(errors="replace") if console.exists() else ""
-        text += Path(work, "qemu.log").read_text(errors="replace")
+        text = console.read_text(errors="replace")
         verdict = re.fullmatch(r"exit (\d+)\s*", Path(work, "verdict").read_text())
         if not verdict:
             after = f"{time.monotonic() - begun:.0f} s"

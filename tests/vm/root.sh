@@ -20,7 +20,7 @@ boot=(
 	linux-image-cloud-amd64 linux-headers-cloud-amd64
 	# Provides what linux-image wants of an initramfs tool; the usual one would bring udev along.
 	tiny-initramfs
-	qemu-system-x86 virtiofsd busybox-static
+	virtme-ng qemu-system-x86 virtiofsd busybox-static
 )
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
