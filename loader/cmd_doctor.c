@@ -78,6 +78,8 @@ static void check_options(const struct kern *k)
 		{ "CONFIG_BPF_JIT", GRADE_FAIL, "boot a kernel with it: struct_ops needs it",
 		  false },
 		{ "CONFIG_DEBUG_INFO_BTF", GRADE_FAIL, "boot a kernel with it", false },
+		{ "CONFIG_NET_NS", GRADE_FAIL, "boot a kernel with it: sockets are told apart by it",
+		  false },
 		{ "CONFIG_DEBUG_INFO_BTF_MODULES", GRADE_FAIL,
 		  "boot a kernel with it: the bridge module needs it", true },
 		{ "CONFIG_KALLSYMS_ALL", GRADE_WARN, "the bridge module may need it", true },
