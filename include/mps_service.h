@@ -24,6 +24,13 @@
 /* A power of two: with more packets in flight only every so many-th is kept. */
 #define MPS_DEPARTURES 32
 
+/*
+ * An acknowledgement that covers data beyond the newest kept departure came for
+ * a later packet: X would have the gap between the two in it. It is taken only
+ * where that many in a row were no better, as with stretched acknowledgements.
+ */
+#define MPS_INEXACT 8
+
 /* alpha is in thousandths: the paper's 0.8 is 800. */
 #define MPS_ALPHA_SCALE 1000
 
@@ -43,6 +50,8 @@ struct mps_service {
 	__u32 wait_us;	  /* W of the last packet */
 	__u32 service_us; /* S; 0: no sample yet */
 	__u32 samples;
+	__u32 inexact; /* acknowledgements of later packets in a row */
+	__u32 reserved;
 	__u64 departure[MPS_DEPARTURES]; /* sequence number behind it << 32 | us */
 };
 
@@ -140,6 +149,9 @@ MPS_FN __u32 mps_service_acked(struct mps_service *v MPS_ARG, __u32 ack, __u32 n
 		v->skip = 0;
 	if (!newest || holes || twice)
 		return 0;
+	if (mps_departure_end(newest) != ack && ++v->inexact < MPS_INEXACT)
+		return 0;
+	v->inexact = 0;
 	if ((__s32)x < 1)
 		x = 1;
 	v->service_us = mps_service_mean(v->service_us, x, alpha) ?: 1;

@@ -102,7 +102,7 @@ def test_service_time_is_the_round_trip_without_the_local_queue(measured):
         assert found.samples > 50
         # the wait is the difference, as far as a smoothed value tells
         assert found.srtt_us - found.service_us > 0.5 * found.wait_us
-    assert flooded.wait_us > 3 * idle.wait_us > 0
+    assert flooded.wait_us > 2 * idle.wait_us > 0
     assert flooded.srtt_us > 2 * idle.srtt_us
 
 

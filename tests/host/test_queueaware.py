@@ -284,6 +284,19 @@ def test_the_newest_covered_packet_counts(service):
     assert service.acked(3 * MSS, 3500) == 500
 
 
+def test_an_acknowledgement_of_a_later_packet_is_the_last_choice(service):
+    """X would have the gap to that packet in it; without any other it has to do."""
+    inexact = [0] * 7 + [600]
+    for k, want in enumerate(inexact + inexact, 1):
+        service.leaves(10 * k * MSS, 1000 * k, 0)
+        assert service.acked(10 * k * MSS + MSS, 1000 * k + 600) == want
+        service.leaves(10 * k * MSS + MSS, 1000 * k + 700, 0)
+        if k == 8:
+            assert service.acked(10 * k * MSS + MSS, 1000 * k + 800) == 100
+        else:
+            service.acked(10 * k * MSS + MSS, 1000 * k + 800, holes=1)
+
+
 def test_a_large_flight_is_sampled_evenly(service):
     """400 packets in flight, 32 departures: every 13th is kept, each gives a sample."""
     spacing = 400 * MSS // 32
