@@ -23,6 +23,8 @@ static const struct opt opts[NR_OPTS] = {
 	[OPT_NETNS] = { "netns", 'n', "NAME|PATH|PID", "a network namespace other than this one" },
 	[OPT_ALL] = { "all", 'a', NULL, "all that this command has loaded" },
 	[OPT_FORCE] = { "force", 'f', NULL, "also if a namespace still selects it" },
+	[OPT_REINJECT] = { "reinject", 'r', NULL,
+			   "with default: copy data early that a slow subflow holds up" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -70,6 +72,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_FORCE:
 		args->force = true;
+		break;
+	case OPT_REINJECT:
+		args->reinject = true;
 		break;
 	case OPT_WATCH:
 		return take_watch(args, value);

@@ -16,6 +16,7 @@ enum opt_id {
 	OPT_ALL,
 	OPT_FORCE,
 	OPT_WATCH,
+	OPT_REINJECT,
 	NR_OPTS
 };
 
@@ -27,7 +28,7 @@ enum opt_id {
 #define MAX_WORDS 8
 
 struct args {
-	bool json, help, version, all, force;
+	bool json, help, version, all, force, reinject;
 	int verbose;
 	const char *netns;
 	double watch; /* seconds between two readings; 0: read once */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/utsname.h>
 #include "cmd.h"
 #include "kern.h"
+#include "reinject.h"
 #include "world.h"
 
 static const struct out_col sched_cols[] = {
@@ -14,9 +16,22 @@ static const struct out_col sched_cols[] = {
 };
 
 static const struct out_col netns_cols[] = {
-	{ "netns", "NAMESPACE", false },     { "inode", "INODE", true },
-	{ "scheduler", "SCHEDULER", false }, { "connections", "CONNECTIONS", true },
-	{ "listeners", "LISTENERS", true },  { NULL, NULL, false },
+	{ "netns", "NAMESPACE", false },
+	{ "inode", "INODE", true },
+	{ "scheduler", "SCHEDULER", false },
+	{ "reinject", "REINJECT", false },
+	{ "connections", "CONNECTIONS", true },
+	{ "listeners", "LISTENERS", true },
+	{ NULL, NULL, false },
+};
+
+/* Of the namespaces that opted in, in the order of their table. */
+static const struct out_col reinject_cols[] = {
+	{ "netns", "NAMESPACE", false },
+#define REINJECT_COL(id, name, text) { "reinject_counters." #name, #name, true },
+	MPS_REINJECT_COUNTERS(REINJECT_COL)
+#undef REINJECT_COL
+		{ NULL, NULL, false },
 };
 
 static void out_kernel(void)
@@ -91,6 +106,23 @@ static void out_sched(out_t *item, struct world *w, const struct sched *s)
 	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, s->name, 0));
 }
 
+/* Does its default scheduler copy early, and what has come of it? */
+static bool out_reinject(out_t *item, int map, const struct netns *ns)
+{
+	struct mps_reinject_ns value;
+	const bool on = reinject_read(map, ns, &value);
+	out_t *counters;
+
+	out_flag(item, "reinject", on);
+	if (!on)
+		return false;
+	counters = out_obj(item, "reinject_counters");
+#define OUT_REINJECT(id, name, text) out_num(counters, #name, value.counter[MPS_R_##id]);
+	MPS_REINJECT_COUNTERS(OUT_REINJECT)
+#undef OUT_REINJECT
+	return true;
+}
+
 static void out_netns(out_t *item, struct world *w, const struct netns *ns)
 {
 	char label[256];
@@ -106,24 +138,46 @@ static void out_netns(out_t *item, struct world *w, const struct netns *ns)
 	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, NULL, ns->ino));
 }
 
+/* All namespaces; text: in a second table what those say that opted in. */
+static void out_namespaces(struct world *w)
+{
+	out_t *namespaces = out_list(out_root(), "namespaces");
+	out_t *opted_in = json_object_new_array();
+	int map = reinject_map();
+	unsigned int i;
+
+	for (i = 0; i < w->namespaces.nr; i++) {
+		out_t *item = out_item(namespaces);
+
+		out_netns(item, w, &w->namespaces.ns[i]);
+		if (out_reinject(item, map, &w->namespaces.ns[i]))
+			json_object_array_add(opted_in, json_object_get(item));
+	}
+	if (map >= 0)
+		close(map);
+	out_table(namespaces, netns_cols, "");
+	if (json_object_array_length(opted_in)) {
+		out_line("\nEarly copies for the default scheduler (`use default --reinject`):");
+		out_table(opted_in, reinject_cols, "");
+	}
+	json_object_put(opted_in);
+}
+
 static void out_world(struct world *w)
 {
 	out_t *scheds = out_list(out_root(), "schedulers");
-	out_t *namespaces = out_list(out_root(), "namespaces");
 	out_t *listeners = out_list(out_root(), "listeners");
 	unsigned int i;
 
 	for (i = 0; i < w->schedulers.nr; i++)
 		out_sched(out_item(scheds), w, &w->schedulers.sched[i]);
-	for (i = 0; i < w->namespaces.nr; i++)
-		out_netns(out_item(namespaces), w, &w->namespaces.ns[i]);
 	/* "" is no scheduler's name: all of them */
 	out_listeners(listeners, w, 0, "", false);
 	out_line("%s", "");
 	out_table(scheds, sched_cols, "");
 	print_why_off(scheds);
 	out_line("%s", "");
-	out_table(namespaces, netns_cols, "");
+	out_namespaces(w);
 	if (!json_object_array_length(listeners))
 		return;
 	out_line("\nListening sockets, each with the scheduler that its connections get:");

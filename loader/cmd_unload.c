@@ -8,13 +8,10 @@
 #include "cmd.h"
 #include "holders.h"
 #include "kern.h"
+#include "reinject.h"
 #include "tracers.h"
 #include "util.h"
 #include "world.h"
-
-/* How long the kernel may take to let go of what nobody uses any more. */
-#define RELEASE_MS 3000
-#define POLL_MS 20
 
 static enum exit_code not_ours(const char *name, const struct sched *s)
 {
@@ -83,6 +80,8 @@ static bool bridge_is_released(const struct world *w, __u32 map_id, int refs_bef
 
 	if (refs_before <= 0)
 		return true;
+	if (!access(REINJECT_PIN, F_OK))
+		return kern_bridge_refs() < refs_before;
 	for (i = 0; i < w->schedulers.nr; i++)
 		if (w->schedulers.sched[i].map_id && w->schedulers.sched[i].map_id != map_id &&
 		    !map_is_gone(w->schedulers.sched[i].map_id))
@@ -232,6 +231,28 @@ static enum exit_code unload_one(struct world *w, const char *name, bool force)
 	return unload_pinned(w, s, name);
 }
 
+/* Where the default asks for copies it goes on without: nothing depends on that. */
+static bool unload_reinject(struct world *w, enum exit_code *ret)
+{
+	int map = reinject_map();
+	struct mps_reinject_ns value;
+	char label[256];
+	unsigned int i;
+
+	for (i = 0; i < w->namespaces.nr; i++)
+		if (reinject_read(map, &w->namespaces.ns[i], &value))
+			out_note("new data in namespace %s is no longer copied early: `" PROGRAM
+				 " use default --reinject` turns that on again",
+				 netns_label(&w->namespaces.ns[i], label, sizeof(label)));
+	if (map >= 0)
+		close(map);
+	if (!reinject_remove("unload", ret))
+		return false;
+	out_flag(out_root(), "reinject_removed", true);
+	out_line("the program that asks for copies for the default scheduler is detached");
+	return true;
+}
+
 /* The scheduler that a pin belongs to, unless another pin has told it; how many. */
 static unsigned int add_name(char (*names)[MPS_NAME_LEN], unsigned int n, const char *pin)
 {
@@ -250,6 +271,7 @@ static unsigned int add_name(char (*names)[MPS_NAME_LEN], unsigned int n, const 
 static enum exit_code unload_all(struct world *w, bool force)
 {
 	enum exit_code ret = EX_OK, one;
+	bool reinject = unload_reinject(w, &ret);
 	DIR *dir = opendir(PIN_DIR);
 	char names[MAX_AVAILABLE][MPS_NAME_LEN];
 	unsigned int i, n = 0;
@@ -264,7 +286,7 @@ static enum exit_code unload_all(struct world *w, bool force)
 		one = unload_one(w, names[i], force);
 		ret = one == EX_OK ? ret : one;
 	}
-	if (!n)
+	if (!n && !reinject)
 		out_line("nothing is loaded");
 	return ret;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "builtin.h"
 #include "cmd.h"
+#include "reinject.h"
 #include "world.h"
 
 /* A scheduler of ours is loaded where it is wanted; others must be there. */
@@ -28,6 +29,16 @@ static enum exit_code ensure_registered(const char *name, const struct args *arg
 			    "no such scheduler is registered");
 	*loaded = true;
 	return load_sched("use", name, args, registered);
+}
+
+static enum exit_code check_reinject(const char *name)
+{
+	if (!strcmp(name, "default"))
+		return EX_OK;
+	return fail(EX_USAGE, "use", name,
+		    "`" PROGRAM " show` says whether a scheduler makes copies",
+		    "--reinject is for the kernel's default; other schedulers decide about copies "
+		    "themselves");
 }
 
 static enum exit_code select_sched(const struct netns *ns, const char *name, char *before)
@@ -64,20 +75,53 @@ static void tell_listeners(struct world *w, const struct netns *ns, const char *
 	out_table(list, listener_cols, "  ");
 }
 
+/* Selects it, with early copies or without; nothing has changed where that fails. */
+static enum exit_code apply(const struct netns *ns, const char *name, bool reinject, char *before,
+			    bool *was_on)
+{
+	enum exit_code ret = EX_OK;
+
+	if (reinject)
+		ret = reinject_on("use", name, ns, was_on);
+	if (ret != EX_OK)
+		return ret;
+	ret = select_sched(ns, name, before);
+	if (ret == EX_OK && !reinject)
+		*was_on = reinject_off(ns);
+	else if (ret != EX_OK && reinject && !*was_on)
+		reinject_off(ns);
+	return ret;
+}
+
+static void tell_reinject(const char *label, bool reinject, bool was_on)
+{
+	out_flag(out_root(), "reinject", reinject);
+	if (reinject)
+		out_line(
+			"data of namespace %s that a slow subflow holds up is copied early, of live "
+			"connections with default too",
+			label);
+	else if (was_on)
+		out_line("data of namespace %s is no longer copied early", label);
+}
+
 enum exit_code cmd_use(const struct args *args)
 {
 	const char *name = args->word[0];
 	char before[MPS_NAME_LEN] = "", label[256];
 	struct world w = { 0 };
 	struct netns ns;
-	bool loaded;
-	enum exit_code ret;
+	bool loaded, was_on = false;
+	enum exit_code ret = EX_OK;
 
-	ret = netns_resolve(&ns, "use", args->netns);
+	if (args->reinject)
+		ret = check_reinject(name);
+	if (ret == EX_OK)
+		ret = netns_resolve(&ns, "use", args->netns);
 	if (ret == EX_OK)
 		ret = ensure_registered(name, args, &loaded);
 	if (ret == EX_OK)
-		ret = select_sched(&ns, name, before);
+		ret = apply(&ns, name, args->reinject, before, &was_on);
 	if (ret != EX_OK)
 		return ret;
 
@@ -88,6 +132,7 @@ enum exit_code cmd_use(const struct args *args)
 	out_num(out_root(), "netns_inode", ns.ino);
 	out_flag(out_root(), "loaded", loaded);
 	out_line("new MPTCP sockets of namespace %s use %s (before: %s)", label, name, before);
+	tell_reinject(label, args->reinject, was_on);
 	/* the scheduler is selected: not being able to list sockets is no failure of that */
 	netns_read(&w.namespaces);
 	if (sockets_read(&w.sockets, "list") == EX_OK)

@@ -58,6 +58,10 @@ bool kern_bridge_loaded(void);
 /* Would modprobe find it? Needs no privilege and changes nothing. */
 bool kern_bridge_installed(void);
 
+/* How long the kernel may take to let go of what nobody uses any more. */
+#define RELEASE_MS 3000
+#define POLL_MS 20
+
 /* References to the bridge module, -1 where it is not loaded. */
 int kern_bridge_refs(void);
 

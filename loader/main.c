@@ -35,8 +35,12 @@ const struct command commands[] = {
 	{ "use", "NAME", "select a scheduler in a network namespace",
 	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
 	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
-	  "and connections keep theirs. `use default` goes back to the kernel's own.",
-	  OPT_BIT(NETNS) | OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_use },
+	  "and connections keep theirs. `use default` goes back to the kernel's own.\n\n"
+	  "`use default --reinject` also sends data again, without a loss, that a slow subflow\n"
+	  "holds up, on another one that is idle and faster. It counts for all connections of\n"
+	  "the namespace that have the default scheduler, live ones too, until the next `use`\n"
+	  "there without --reinject. It takes the bridge module.",
+	  OPT_BIT(NETNS) | OPT_BIT(SET) | OPT_BIT(REINJECT), 1, 1, CAPS_CHANGE, cmd_use },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,

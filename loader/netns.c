@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <linux/nsfs.h>
 #include "kern.h"
@@ -32,15 +33,29 @@ static int open_netns(const char *path)
 	return -EINVAL;
 }
 
-/* /proc/sys/net shows the namespace of the task that opens it: enter, open, return. */
-static int open_sysctl(const struct netns *ns, int flags)
+/* /proc/sys/net shows the namespace of the task that opens it. */
+static int open_sysctl(int flags)
+{
+	int fd = open(SCHED_SYSCTL, flags | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Some socket of the namespace. */
+static int open_socket(int flags)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | flags, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Enter, open, return. */
+static int open_there(const struct netns *ns, int (*open_it)(int flags), int flags)
 {
 	int self, there, fd = -1, err = 0;
 
-	if (ns->self) {
-		fd = open(SCHED_SYSCTL, flags | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
+	if (ns->self)
+		return open_it(flags);
 	there = open_netns(ns->path);
 	if (there < 0)
 		return there;
@@ -48,9 +63,9 @@ static int open_sysctl(const struct netns *ns, int flags)
 	if (self < 0 || setns(there, CLONE_NEWNET)) {
 		err = -errno;
 	} else {
-		fd = open(SCHED_SYSCTL, flags | O_CLOEXEC);
+		fd = open_it(flags);
 		if (fd < 0)
-			err = -errno;
+			err = fd;
 		/* going on in a foreign namespace would do harm */
 		if (setns(self, CLONE_NEWNET))
 			abort();
@@ -64,7 +79,7 @@ static int open_sysctl(const struct netns *ns, int flags)
 int netns_get_sched(const struct netns *ns, char *name)
 {
 	char buf[64];
-	int fd = open_sysctl(ns, O_RDONLY), err;
+	int fd = open_there(ns, open_sysctl, O_RDONLY), err;
 
 	err = fd < 0 ? fd : read_line_fd(fd, buf, sizeof(buf));
 	if (err)
@@ -75,12 +90,25 @@ int netns_get_sched(const struct netns *ns, char *name)
 
 int netns_set_sched(const struct netns *ns, const char *name)
 {
-	int fd = open_sysctl(ns, O_WRONLY), err = 0;
+	int fd = open_there(ns, open_sysctl, O_WRONLY), err = 0;
 	ssize_t len = (ssize_t)strlen(name);
 
 	if (fd < 0)
 		return fd;
 	if (write(fd, name, (size_t)len) != len)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int netns_cookie(const struct netns *ns, __u64 *cookie)
+{
+	int fd = open_there(ns, open_socket, 0), err = 0;
+	socklen_t len = sizeof(*cookie);
+
+	if (fd < 0)
+		return fd;
+	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &len))
 		err = -errno;
 	close(fd);
 	return err;

@@ -4,6 +4,7 @@
 #define MPS_NETNS_H
 
 #include <stdbool.h>
+#include <linux/types.h>
 #include <sys/types.h>
 #include "report.h"
 #include "mps_types.h"
@@ -36,5 +37,8 @@ enum exit_code netns_resolve(struct netns *ns, const char *operation, const char
 /* net.mptcp.scheduler of that namespace; 0 or a negative errno. */
 int netns_get_sched(const struct netns *ns, char *name);
 int netns_set_sched(const struct netns *ns, const char *name);
+
+/* Unlike an inode's number, never given to another one. 0 or a negative errno. */
+int netns_cookie(const struct netns *ns, __u64 *cookie);
 
 #endif /* MPS_NETNS_H */

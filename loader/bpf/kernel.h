@@ -34,7 +34,16 @@ struct ns_common {
 };
 
 struct net {
+	__u64 net_cookie;
 	struct ns_common ns;
+};
+
+struct list_head {
+	struct list_head *next;
+};
+
+struct sk_buff {
+	unsigned char *data;
 };
 
 typedef struct {
@@ -65,6 +74,15 @@ struct socket {
 
 struct inet_connection_sock {
 	void *icsk_ulp_data;
+	__u8 icsk_ca_state : 5;
+};
+
+struct minmax_sample {
+	__u32 t, v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
 };
 
 struct tcp_sock {
@@ -75,29 +93,48 @@ struct tcp_sock {
 	__u32 sacked_out;
 	__u32 lost_out;
 	__u32 retrans_out;
-	__u32 srtt_us;
+	__u32 srtt_us; /* us << 3 */
+	__u32 mdev_us; /* us << 2 */
+	struct minmax rtt_min;
 	__u32 write_seq;
 	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_ssthresh;
+	__u32 rate_delivered;
+	__u32 rate_interval_us;
+	__u64 tcp_mstamp; /* us, when it last sent or received anything */
 	__u64 bytes_acked;
 	__u64 bytes_sent;
+	bool is_mptcp;
 };
 
 struct mptcp_sched_ops {
 	char name[MPS_NAME_LEN];
 };
 
+struct mptcp_data_frag {
+	struct list_head list; /* its first member: a pointer to one is one to the other */
+	__u64 data_seq;
+	__u16 already_sent;
+};
+
 struct mptcp_sock {
 	__u64 write_seq;
 	__u64 snd_nxt;
 	__u64 snd_una;
+	__u64 wnd_end;
 	__u32 token;
 	unsigned long flags;
+	struct list_head conn_list;
+	struct list_head rtx_queue;
 	struct mptcp_sched_ops *sched;
 };
 
 struct mptcp_subflow_context {
+	struct list_head node;
 	__u32 rel_write_seq;
-	__u32 request_bkup : 1, backup : 1;
+	__u32 request_join : 1, request_bkup : 1, backup : 1;
+	bool fully_established;
 	/* a bit field in 6.12, a byte in 7.2: BPF_CORE_READ_BITFIELD reads both */
 	__u8 stale : 1;
 	__u32 subflow_id;

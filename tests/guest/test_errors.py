@@ -64,6 +64,8 @@ CASES = {
         ["use", "bpf_minrtt", "--netns", NOT_BPF], FAILED, "use", NOT_BPF, "not a network namespace", "ip netns"),
     "statistics of no namespace": (
         ["stats", "--netns", "nosuch"], FAILED, "read statistics of", "nosuch", "no such network namespace", "ip netns"),
+    "early copies for another scheduler": (
+        ["use", "bpf_minrtt", "--reinject"], USAGE, "use", "bpf_minrtt", "for the kernel's default", "show"),
     "empty namespace": (
         ["use", "bpf_minrtt", "--netns", ""], USAGE, "use", "--netns", "not a namespace", "ip netns"),
     "no such tunable": (
@@ -199,7 +201,11 @@ def test_a_kernel_without_the_bridge(_shared, net):
         before = state(net)
         hide = ("unshare", "-m", "sh", "-c",
                 'mount -t tmpfs none /lib/modules && exec "$@"', "sh")  # fmt: skip
-        for line in (["load", "bpf_minrtt"], ["use", "bpf_minrtt"]):
+        for line in (
+            ["load", "bpf_minrtt"],
+            ["use", "bpf_minrtt"],
+            ["use", "default", "--reinject"],
+        ):
             result = sched("--json", *line, net=net, prefix=hide)
             assert result.code == KERNEL, result
             assert "mptcp_sched_bpf" in result.error["reason"]
