@@ -74,13 +74,18 @@ class Shared:
     """Loading takes seconds without KVM, so modules pass loaded schedulers on."""
 
     def __init__(self):
-        self.names = set()
+        self.loaded = {}
 
-    def need(self, *names):
-        """Exactly these of ours are loaded."""
-        for name in self.names - set(names):
-            ok("unload", "--force", name)
-            self.names.discard(name)
+    @property
+    def names(self):
+        return set(self.loaded)
+
+    def need(self, *names, values=()):
+        """Exactly these of ours are loaded, with these values of tunables."""
+        for name in self.names:
+            if name not in names or self.loaded[name] != values:
+                ok("unload", "--force", name)
+                del self.loaded[name]
         for name in sorted(set(names) - self.names):
-            ok("load", name)
-            self.names.add(name)
+            ok("load", name, *(w for v in values for w in ("--set", v)))
+            self.loaded[name] = values

@@ -117,7 +117,8 @@ def none_loaded(_shared):
 
 @pytest.fixture
 def both_loaded(_shared):
-    _shared.need("bpf_minrtt", "bpf_ecf")
+    """Without copies, so that where bytes go is the policy's choice and nothing else."""
+    _shared.need("bpf_minrtt", "bpf_ecf", values=("copy=0", "penalise=0"))
     return ("bpf_minrtt", "bpf_ecf")
 
 

@@ -30,7 +30,8 @@ def test_beta(none_loaded):
 def test_without_set_it_is_the_default(both_loaded):
     assert beta_in_kernel() == 250
     (ecf,) = (s for s in ok("list")["schedulers"] if s["name"] == "bpf_ecf")
-    (beta,) = ecf["tunables"]
-    assert (beta["name"], beta["default"]) == ("beta", 0.25)
+    defaults = {t["name"]: t["default"] for t in ecf["tunables"]}
+    assert defaults["beta"] == 0.25
+    assert defaults["copy"] == 1
     text = sched("list", "--verbose").out
     assert "beta" in text and "0.25" in text
