@@ -3,12 +3,11 @@
 
 import time
 
+import netlab
 import pytest
 from cells import bench_lab, sent
 from command import ok, stats_of
 from traffic import connection, download, info
-
-import netlab
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
