@@ -36,18 +36,22 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	return 0;
 }
 
-/* Bytes since the last pick are not counted yet: mps_stats.h says whose they are. */
+/*
+ * Bytes since the last pick are not counted yet: mps_stats.h says whose they
+ * are. 6.12's verifier wants constant offsets into the stack, so no index.
+ */
 static __always_inline void settle(struct mps_subflow_rec *rec,
 				   const struct mps_subflow_store *store, __u32 seq)
 {
 	const __u32 moved = seq - store->last_seq;
-	__u64 i = store->account;
 
-	/* one register that is tested and used: 6.12's verifier needs that */
-	barrier_var(i);
 	__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
-	if (i && i < MPS_NR_SUBFLOW_COUNTERS)
-		rec->counter[i] += moved;
+	if (store->account == MPS_S_SENT)
+		rec->counter[MPS_S_SENT] += moved;
+	else if (store->account == MPS_S_COPIED)
+		rec->counter[MPS_S_COPIED] += moved;
+	else if (store->account == MPS_S_RETRANS)
+		rec->counter[MPS_S_RETRANS] += moved;
 }
 
 static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_sock *tp)
