@@ -29,9 +29,9 @@ _iter_create = libbpf._declare("bpf_iter_create", _int, _int)
 
 
 @contextlib.contextmanager
-def loaded(name):
+def loaded(name, *values):
     """A scheduler as its user has it, with the programs that come with it."""
-    ok("load", name)
+    ok("load", name, *(w for v in values for w in ("--set", v)))
     try:
         yield
     finally:

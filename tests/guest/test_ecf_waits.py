@@ -44,9 +44,20 @@ def test_ecf_waits_for_the_fast_path():
     assert slow <= sent(cell("bpf_minrtt", *HETEROGENEOUS))[0]
 
 
-def test_ecf_hardly_waits_between_equals():
-    found = cell("bpf_ecf", *HOMOGENEOUS)
+PAPER = ("copy=0", "penalise=0", "grow=0", "rate=0", "whole=0")
+
+
+def test_ecf_hardly_waits_between_equals(_shared):
+    """The paper's form: with equal rates and RTTs of the same order there is no reason to."""
+    _shared.need("bpf_ecf", values=PAPER)
+    found = downloads("bpf_ecf", HOMOGENEOUS, [SIZE] * ROUNDS)
     assert found["waits"]["faster"] <= 0.02 * found["counters"]["decisions"], found
+    assert min(sent(found)) > 0.3 * sum(sent(found))
+
+
+def test_extended_ecf_uses_equals_evenly():
+    """Its estimates may wait for an end that comes earlier, but not leave a path out."""
+    found = cell("bpf_ecf", *HOMOGENEOUS)
     assert min(sent(found)) > 0.3 * sum(sent(found))
 
 
