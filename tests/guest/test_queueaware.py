@@ -161,8 +161,8 @@ def test_a_queue_that_just_filled_is_avoided(labs, name):
         lab = labs(WIDE, WIDE).endpoints()
         lab.client.scheduler = name
         near = far = 0
+        local_queues(lab, 4, 4, delays=(10, 100))
         with connection(lab) as conn:
-            local_queues(lab, 4, 4, delays=(10, 100))
             upload(conn, 256 << 10).finish().acknowledged()  # both are measured
             for _ in range(6):
                 for _ in range(4):  # the nearer one again, with an empty queue
