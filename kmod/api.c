@@ -191,14 +191,16 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
  * retransmission timer fires. Any context, any socket. The pass does not count
  * towards giving a subflow up. Where nothing is unacknowledged but something
  * waits to be sent, the pass has get_send called instead, and again each time
- * the timer fires, until something was sent.
+ * the timer fires, until something was sent. A scheduler that asks for @msk with
+ * snd_burst above 0 asks ahead of what it gives out now; one that gives out
+ * nothing sets it to 0 before it asks. There is one pass per jiffy.
  *
  * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a
  * listener, one that is closed or fell back to TCP). -ENODATA: nothing is
  * unacknowledged, and nothing waits to be sent. -EALREADY: asked before and not
- * run yet, or the timer will see to it. -EBUSY: asked less than a jiffy ago;
- * ask again at the next event. -ENOMEM. The last two only where something is
- * unacknowledged.
+ * run yet, or the timer will see to it. -EBUSY: a pass is
+ * granted and has not begun. -ENOMEM: ask again at the next event. The last two
+ * only where something is unacknowledged, or about to be.
  */
 MSB_KFUNC int bpf_mptcp_request_retrans(struct sock *sk)
 {

@@ -74,10 +74,21 @@ unsigned long long msb_unacked(const struct mptcp_sock *msk)
 	return read_once(msk->snd_nxt) - read_once(msk->snd_una);
 }
 
+unsigned long long msb_write_seq(const struct mptcp_sock *msk)
+{
+	return read_once(msk->write_seq);
+}
+
 /* The application has written what no subflow was given yet. */
 _Bool msb_has_unsent(const struct mptcp_sock *msk)
 {
 	return read_once(msk->first_pending) != (void *)0;
+}
+
+/* A scheduler has chosen a subflow, which has not sent as much as it was given. */
+_Bool msb_bursts(const struct mptcp_sock *msk)
+{
+	return read_once(msk->snd_burst) > 0;
 }
 
 /* timer_pending(), which no vmlinux.h has */

@@ -6,7 +6,9 @@
 #include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
+#include <net/mptcp.h>
 #include <net/tcp.h>
 #include "bridge.h"
 #include "kernel_private.h"
@@ -69,30 +71,41 @@ void msb_set_timeout(struct sock *sk)
 }
 
 /*
- * When somebody last asked, by hash of the connection. Sharing a slot only
- * makes a request wait for the next jiffy; nothing is allocated per connection.
+ * By hash of the connection: twice the jiffy of the last pass, plus one while a
+ * pass is granted and has not begun. There is one pass per jiffy. A request that
+ * comes behind it, in the same jiffy, is granted for the next one: it may be the
+ * last for long, as what it was made for may be the last acknowledgement. While a
+ * pass is to come, no other is needed. Sharing a slot only makes a request fail,
+ * and the next segment's succeed; nothing is allocated per connection.
  */
 #define MSB_SLOT_BITS 12
 static atomic_long_t msb_asked[1 << MSB_SLOT_BITS];
+#define MSB_TO_COME 1L
 
-static bool msb_may_ask(const struct sock *msk)
+static atomic_long_t *msb_slot(const struct sock *msk)
 {
-	atomic_long_t *slot = &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
-	long last = atomic_long_read(slot), now = jiffies;
+	return &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
+}
 
-	return last != now && atomic_long_cmpxchg(slot, last, now) == last;
+/* In how many jiffies the pass may be; negative: one is to come. */
+static long msb_may_ask(const struct sock *msk)
+{
+	atomic_long_t *slot = msb_slot(msk);
+	const long last = atomic_long_read(slot), now = 2 * jiffies;
+
+	if (last & MSB_TO_COME || atomic_long_cmpxchg(slot, last, now | MSB_TO_COME) != last)
+		return -1;
+	return last == now;
 }
 
 /*
- * A request that came to nothing, since its segment acknowledged all there was,
- * must not stand in the way of the one for the data that the answer calls forth.
+ * The pass begins. One that came to nothing, since its segment acknowledged all
+ * there was, must not stand in the way of the one for the data that the answer
+ * calls forth.
  */
-static void msb_ask_again(const struct sock *msk)
+static void msb_pass_begins(const struct sock *msk, bool nothing)
 {
-	atomic_long_t *slot = &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
-	long now = jiffies;
-
-	atomic_long_cmpxchg(slot, now, now - 1);
+	atomic_long_set(msb_slot(msk), 2 * (jiffies - nothing));
 }
 
 /*
@@ -103,36 +116,67 @@ static void msb_ask_again(const struct sock *msk)
  * round is taken off before it is put on. Rounds of the timer count as ever.
  */
 struct msb_request {
-	struct work_struct work;
+	struct delayed_work work;
 	struct sock *sk;
 };
 static struct workqueue_struct *msb_wq;
+static atomic_t msb_requests; /* that are not done */
+
+/* Is the last that the subflow was given also the last that the application wrote? */
+static bool msb_ends_stream(const struct mptcp_sock *msk, struct sock *ssk)
+{
+	struct sk_buff *skb = tcp_write_queue_tail(ssk);
+	const struct mptcp_ext *ext = skb ? skb_ext_find(skb, SKB_EXT_MPTCP) : NULL;
+
+	return !ext || !ext->use_map || ext->data_seq + ext->data_len == msb_write_seq(msk);
+}
+
+/* As if the application had TCP_NODELAY on for this once. */
+static void msb_override_nagle(struct mptcp_sock *msk, struct sock *ssk)
+{
+	bool ends;
+
+	lock_sock(ssk);
+	ends = msb_ends_stream(msk, ssk);
+	release_sock(ssk);
+	if (ends)
+		return;
+	tcp_sock_set_nodelay(ssk);
+	lock_sock(ssk);
+	tcp_sk(ssk)->nonagle &= ~TCP_NAGLE_OFF;
+	release_sock(ssk);
+}
 
 /*
- * The end of a fragment is a short segment. While the application has the
- * socket corked (nginx does, until it has written the end of a file), TCP holds
- * it back and waits for more, but the more goes to another subflow, and then all
- * of it waits at the receiver. So unless it is all that is unacknowledged, push
- * it, as taking the cork out would. The application cannot interfere: changing
- * the cork takes the connection's lock.
+ * The end of a fragment is a short segment. TCP holds it back and waits for more,
+ * by Nagle's rule or while the application has the socket corked (nginx does,
+ * until it has written the end of a file); but the more goes to another subflow,
+ * and then all of it waits at the receiver. So push it, unless it is the end of
+ * the data, to which Nagle's rule is meant to apply, or, corked, all that is
+ * unacknowledged. The application cannot interfere: changing either takes the
+ * connection's lock.
  */
 static void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 
-	if (!held || held >= tp->mss_cache || !(tp->nonagle & TCP_NAGLE_CORK) ||
-	    msb_unacked(msk) <= held)
+	if (!held || held >= tp->mss_cache || msb_unacked(msk) <= held)
 		return;
-	tcp_sock_set_cork(ssk, false);
-	tcp_sock_set_cork(ssk, true);
+	if (tp->nonagle & TCP_NAGLE_CORK) {
+		tcp_sock_set_cork(ssk, false);
+		tcp_sock_set_cork(ssk, true);
+	} else if (!(tp->nonagle & TCP_NAGLE_OFF)) {
+		msb_override_nagle(msk, ssk);
+	}
 }
 
 static void msb_start_pass(struct work_struct *work)
 {
-	struct msb_request *r = container_of(work, struct msb_request, work);
+	struct msb_request *r = container_of(to_delayed_work(work), struct msb_request, work);
 	struct mptcp_sock *msk = (struct mptcp_sock *)r->sk;
 	struct list_head *head = msb_conn_list(msk), *pos;
+	bool nothing = true;
 
 	lock_sock(r->sk);
 	if (inet_sk_state_load(r->sk) != TCP_CLOSE &&
@@ -144,12 +188,14 @@ static void msb_start_pass(struct work_struct *work)
 			msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
 		}
 		msb_call(mptcp_schedule_work)(r->sk);
-	} else {
-		msb_ask_again(r->sk);
+		nothing = false;
 	}
+	msb_pass_begins(r->sk, nothing);
 	release_sock(r->sk);
 	sock_put(r->sk);
 	kfree(r);
+	if (atomic_dec_and_test(&msb_requests))
+		wake_up_var(&msb_requests);
 }
 
 int msb_start_requests(void)
@@ -161,50 +207,60 @@ int msb_start_requests(void)
 /* No program is left that could ask; what was asked for is done first. */
 void msb_stop_requests(void)
 {
+	/* one that waits for its jiffy is not in the queue yet */
+	wait_var_event(&msb_requests, !atomic_read(&msb_requests));
 	destroy_workqueue(msb_wq);
 }
 
 static int msb_queue_pass(struct sock *sk)
 {
+	const long delay = msb_may_ask(sk);
 	struct msb_request *r;
 
-	if (!msb_may_ask(sk))
+	if (delay < 0)
 		return -EBUSY;
 	r = kmalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
-	if (!r)
+	if (!r) {
+		msb_pass_begins(sk, true);
 		return -ENOMEM;
+	}
 	sock_hold(sk);
 	r->sk = sk;
-	INIT_WORK(&r->work, msb_start_pass);
-	queue_work(msb_wq, &r->work);
+	INIT_DELAYED_WORK(&r->work, msb_start_pass);
+	atomic_inc(&msb_requests);
+	queue_delayed_work(msb_wq, &r->work, delay);
 	return 0;
 }
 
 /*
  * Nothing is on its way. Either a scheduler asks ahead of what it is giving out
- * just now, which will be unacknowledged by the time of the pass; or it found
- * no subflow, and then no acknowledgement will make the core look at the send
- * queue again, and since upstream's 2ea6190f42d0 ("mptcp: schedule rtx timer
- * only after pushing data") no timer either. The worker's pass does both: with
- * nothing to retransmit it pushes what waits, and it starts the timer, so that
- * the core tries on by itself. Nobody need ask while that timer runs, and that
- * bounds the requests: one that is refused would never be made again, so where
- * the limit or memory refuses, the worker is called at once.
+ * just now, which will be unacknowledged by the time of the pass: it has set a
+ * burst. Or it found no subflow, and then no acknowledgement will make the core
+ * look at the send queue again, and since upstream's 2ea6190f42d0 ("mptcp:
+ * schedule rtx timer only after pushing data") no timer either. The worker's
+ * pass does both: with nothing to retransmit it pushes what waits, and it starts
+ * the timer, so that the core tries on by itself. Nobody need ask while that
+ * timer runs, and that bounds the requests: one that is refused would never be
+ * made again, so where the limit or memory refuses, the worker is called at once.
  */
-static int msb_ask_push(struct sock *sk)
+static int msb_ask_push(struct sock *sk, bool scheduler)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
 
 	if (!msb_has_unsent(msk))
 		return -ENODATA;
-	if (msb_rtx_timer_runs(msk) || test_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+	if (test_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+		return -EALREADY;
+	if (scheduler && msb_bursts(msk))
+		return msb_queue_pass(sk);
+	if (msb_rtx_timer_runs(msk))
 		return -EALREADY;
 	if (msb_queue_pass(sk) && !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk)))
 		msb_call(mptcp_schedule_work)(sk);
 	return 0;
 }
 
-static int msb_ask(struct sock *sk)
+static int msb_ask(struct sock *sk, bool scheduler)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
 	unsigned long *flags = msb_flags(msk);
@@ -213,7 +269,7 @@ static int msb_ask(struct sock *sk)
 	    test_bit(MPTCP_FALLBACK_DONE, flags))
 		return -EINVAL;
 	if (!msb_has_unacked(msk))
-		return msb_ask_push(sk);
+		return msb_ask_push(sk, scheduler);
 	if (test_bit(MPTCP_WORK_RTX, flags))
 		return -EALREADY;
 	return msb_queue_pass(sk);
@@ -232,7 +288,7 @@ int msb_request_retrans(struct sock *sk)
 	}
 	/* a subflow on its way out may be the last to know its connection */
 	if (msb_is_mptcp_sock(msk) && refcount_inc_not_zero(&msk->sk_refcnt)) {
-		err = msb_ask(msk);
+		err = msb_ask(msk, msk == sk);
 		sock_put(msk);
 	}
 	rcu_read_unlock();
