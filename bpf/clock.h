@@ -10,7 +10,7 @@
  * segment that came in, so passes cannot call for each other; it is made once
  * per value of snd_una and subflow, or again after a quarter of an RTT, when
  * room or the outlook may have changed; the bridge adds its own limit of one
- * per jiffy. Without the bridge's kfunc the loader leaves the program out.
+ * pass per jiffy. Without the bridge's kfunc the loader leaves the program out.
  */
 #ifndef MPS_BPF_CLOCK_H
 #define MPS_BPF_CLOCK_H
@@ -64,12 +64,12 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
 	struct mps_subflow_store *s;
 	struct mptcp_sock *msk;
-	__u32 now_us;
+	__u32 now_us, before;
 	__u64 una;
 
 	if (!tp->is_mptcp)
 		return 0;
-	s = bpf_sk_storage_get(&mps_subflow_v2, sk, NULL, 0);
+	s = bpf_sk_storage_get(&mps_subflow_v3, sk, NULL, 0);
 	if (!s || !tp->inet_conn.icsk_ulp_data)
 		return 0;
 	MPS_ON_SEGMENT(tp, s);
@@ -82,10 +82,11 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
 		return 0;
-	/* before the request: the pass may begin at once */
+	/* before the request: the pass may begin at once; another may have been asked for */
+	before = s->asked;
 	s->asked = 1;
 	if (!bpf_ksym_exists(bpf_mptcp_request_retrans) || bpf_mptcp_request_retrans(sk)) {
-		s->asked = 0;
+		s->asked = before;
 		return 0;
 	}
 	s->asked_una = (__u32)una;

@@ -5,11 +5,24 @@
  * with room would.
  *
  * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
- * whole=0 is the paper's pure form; its kernel also copied and penalised. The
- * policy is in include/mps_ecf.h and mps_ecf_extended.h.
+ * whole=0 --set ahead=0 is the paper's pure form; its kernel also copied and
+ * penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
  */
-#include "frame.h"
+#include "compat.h"
+#include "tunable.h"
+#include "writer.h"
 #include "mps_ecf_extended.h"
+
+MPS_TUNABLE(ahead, 1, 0, 1, 1, "expect more data while the writer waits for room");
+
+static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)
+{
+	if (ahead)
+		mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk));
+}
+
+#define MPS_ON_SEND(msk, c, priv) look_ahead(msk, c, priv)
+#include "frame.h"
 
 MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subflow");
 MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");

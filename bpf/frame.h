@@ -35,10 +35,14 @@ MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
 	    "a subflow that fills the peer's window gets less of its own");
 
 /*
- * MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(c,
+ * MPS_ON_SEND(msk, c, priv): completes the snapshot for get_send in a scheduler's
+ * own way. MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(c,
  * v): copies are wanted as soon as what the verdict v gives out is on its way.
  * Define them before including this.
  */
+#ifndef MPS_ON_SEND
+#define MPS_ON_SEND(msk, c, priv)
+#endif
 #ifndef MPS_ON_GIVEN
 #define MPS_ON_GIVEN(store, now_us)
 #endif
@@ -54,31 +58,20 @@ static __always_inline void mps_add(__u64 *counter, __u64 nr, __u64 i, __u64 by)
 		counter[i] += by;
 }
 
-/* account: the counter to which the bytes of this pick go. */
-static __always_inline void mps_count_subflow(struct mps_subflow_store *s,
-					      struct mptcp_subflow_context *subflow, __u32 account)
-{
-	const __u32 seq = subflow->rel_write_seq;
-
-	if (s->account)
-		mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, s->account, seq - s->last_seq);
-	s->last_seq = seq;
-	s->account = account;
-	/* mps_stats.h: each counter of bytes follows that of its picks */
-	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
-}
-
-/* Its end is where the next pick begins; of a copy it is known. */
-static __always_inline void mps_note_range(struct mps_subflow_store *s, const struct mps_round *r,
-					   __u32 account)
+/*
+ * account: the counter to which the bytes of this pick go. Which data it is will
+ * be seen in the next round (mps_settle.h); of a fragment it is known now.
+ */
+static __always_inline void mps_note_pick(struct mps_subflow_store *s, const struct mps_round *r,
+					  __u32 account)
 {
 	MPS_ON_GIVEN(s, r->now_us);
-	if (account == MPS_S_COPIED || r->frag_end != r->una) {
+	s->account = (__u8)account;
+	s->length = (__u16)(r->frag_end - r->una);
+	if (s->length)
 		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
-		return;
-	}
-	s->open_start = r->head;
-	s->open = 1;
+	/* mps_stats.h: each counter of bytes follows that of its picks */
+	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
 }
 
 /* Marks the subflows of the mask; the list has not changed since the snapshot. */
@@ -101,8 +94,7 @@ static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const st
 		s = ssk ? mps_subflow_store(ssk) : NULL;
 		if (!s)
 			break;
-		mps_count_subflow(s, subflow, account);
-		mps_note_range(s, r, account);
+		mps_note_pick(s, r, account);
 		mptcp_subflow_set_scheduled(subflow, true);
 		ret = 0;
 	}
@@ -136,14 +128,17 @@ static __always_inline void mps_penalise_carriers(struct mptcp_sock *msk, const 
  */
 static __always_inline int mps_send_later(struct mptcp_sock *msk)
 {
-	if (msk->snd_nxt == msk->snd_una && bpf_ksym_exists(bpf_mptcp_request_retrans))
+	if (msk->snd_nxt == msk->snd_una && bpf_ksym_exists(bpf_mptcp_request_retrans)) {
+		msk->snd_burst = 0; /* what is left of an old one says nothing */
 		bpf_mptcp_request_retrans((struct sock *)msk);
+	}
 	return -EAGAIN;
 }
 
 /*
- * A pass for copies, from get_send. It comes when the core has pushed the data,
- * and needs a subflow that remembers that copies were asked for.
+ * A pass for copies, from get_send, of what is given out now. It comes when the
+ * core has pushed that, which the bridge knows by snd_burst, and needs a subflow
+ * that remembers that copies were asked for.
  */
 static __always_inline void mps_ask(struct mptcp_sock *msk)
 {
@@ -233,6 +228,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	mps_snap_paths(msk, &st->snap, &r, NULL);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
+	MPS_ON_SEND(msk, &st->snap, &st->priv);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
 	if (v.path < 0)
@@ -248,10 +244,32 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
+/*
+ * From 7.3 on a pass goes on to the next fragment, and asks again, after each that
+ * was sent (__mptcp_retrans()); which one is meant is not said. A request was for
+ * the oldest one. Whether this call belongs to the pass of the last one can only be
+ * told by the time: two passes are about a jiffy apart at least.
+ */
+#define MPS_PASS_US 2000
+
+static __always_inline bool mps_same_pass(const struct mps_conn_store *st,
+					  const struct mps_round *r)
+{
+	return st->pass_us && st->pass_una == r->una && r->now_us - st->pass_us < MPS_PASS_US;
+}
+
+static __always_inline int mps_send_again(struct mptcp_sock *msk, struct mps_conn_store *st,
+					  __u32 mask, const struct mps_round *r, __u32 account)
+{
+	st->pass_us = r->now_us ?: 1;
+	st->pass_una = r->una;
+	return mps_mark(msk, mask, r, account);
+}
+
 static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_round *r, __u32 mask)
 {
-	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED) : -EAGAIN;
+	int ret = mask ? mps_send_again(msk, st, mask, r, MPS_S_COPIED) : -EAGAIN;
 
 	st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
 	/* it is the window that keeps fresh data back */
@@ -278,13 +296,15 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	if (!st)
 		return -EAGAIN;
 	mps_snap_conn(msk, &st->snap, &r);
+	if (mps_same_pass(st, &r))
+		return -EAGAIN;
 	mps_snap_fragment(msk, &st->snap, &r);
 	mps_snap_paths(msk, &st->snap, &r, &asked);
-	if (asked)
+	if (asked && !mps_lost_behind(&st->snap))
 		return mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv));
 	path = mps_default_retrans(&st->snap);
 	if (path >= 0)
-		ret = mps_mark(msk, 1U << (path & 31), &r, MPS_S_RETRANS);
+		ret = mps_send_again(msk, st, 1U << (path & 31), &r, MPS_S_RETRANS);
 	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
 	return ret;
 }

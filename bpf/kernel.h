@@ -17,6 +17,7 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 /* net/tcp_states.h, uapi/linux/tcp.h */
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE_WAIT 8
+#define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
 
 /* net/tcp.h: of tcp_sock.nonagle, what TCP_CORK sets */

@@ -15,14 +15,14 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v2 SEC(".maps");
+} mps_conn_v3 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v2 SEC(".maps");
+} mps_subflow_v3 SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
@@ -45,13 +45,13 @@ struct {
 
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
 {
-	return bpf_sk_storage_get(&mps_conn_v2, (struct sock *)msk, NULL,
+	return bpf_sk_storage_get(&mps_conn_v3, (struct sock *)msk, NULL,
 				  BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v2, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&mps_subflow_v3, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*
@@ -66,12 +66,13 @@ static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflo
 	/* __mptcp_subflow_active(), net/mptcp/protocol.h */
 	const __u32 joining =
 		BPF_CORE_READ_BITFIELD(subflow, request_join) & !subflow->fully_established;
+	const __u32 ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
 			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
 
 	return mptcp_subflow_active(subflow) * MPS_PATH_ACTIVE | backup * MPS_PATH_BACKUP |
-	       (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == TCP_CA_Loss) *
-		       MPS_PATH_LOSS |
+	       (ca_state == TCP_CA_Loss) * MPS_PATH_LOSS |
+	       (ca_state == TCP_CA_Recovery) * MPS_PATH_REPAIRS |
 	       bpf_sk_stream_memory_free(ssk) * MPS_PATH_SNDBUF |
 	       (!!sending & !joining) * MPS_PATH_SENDS |
 	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
@@ -152,6 +153,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	r->una = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
+	r->found = 0;
 }
 
 /* For get_retrans: the fragment in question is the oldest one, as far as it was sent. */
@@ -171,7 +173,7 @@ static __always_inline void mps_snap_fragment(struct mptcp_sock *msk, struct mps
  * in get_send, which may run between the request and its pass.
  */
 static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
-					   const struct mps_round *r, bool *asked)
+					   struct mps_round *r, bool *asked)
 {
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	struct mptcp_subflow_context *subflow;
@@ -186,7 +188,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 			break;
 		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
 		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
-		age = mps_complete_path(s, &c->path[n], r);
+		age = mps_complete_path(s, &c->path[n], r, (__u32)subflow->rel_write_seq);
 		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;

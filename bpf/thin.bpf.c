@@ -16,6 +16,7 @@
  */
 #include "compat.h"
 #include "tunable.h"
+#include "writer.h"
 #include "mps_thin.h"
 
 MPS_TUNABLE(probe, 5, 0, 1000, 1, "probe a path not used for so many of its RTTs, 0: never");
@@ -34,24 +35,12 @@ static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
 }
 
-/*
- * A writer that waits for room has more: what is given out ends nothing. One that
- * sleeps in its call counts until it runs again, one that polls until there is room.
- */
-static __always_inline bool thin_has_more(struct mptcp_sock *msk)
-{
-	struct sock *sk = (struct sock *)msk;
-	struct socket *sock = sk->sk_socket;
-
-	return sk->sk_write_pending || (sock && sock->flags & 1 << SOCK_NOSPACE);
-}
-
 static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p,
 				      struct tcp_sock *tp, struct mps_subflow_store *s,
 				      __u32 now_us)
 {
 	const struct mps_thin_options o = {
-		.probe = thin_has_more(msk) ? 0 : probe,
+		.probe = mps_writer_waits(msk) ? 0 : probe,
 		.samples = samples,
 	};
 

@@ -43,7 +43,9 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
 static __always_inline __u64 mps_remaining_us(const struct mps_conn *c, const struct mps_path *p)
 {
 	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
-	const __u64 trip = p->srtt_us > c->age_us ? p->srtt_us - c->age_us : 0;
+	/* what is overdue there was lost, and needs one more */
+	const __u64 over = p->flags & MPS_PATH_REPAIRS ? p->srtt_us : 0;
+	const __u64 trip = p->srtt_us > c->age_us ? p->srtt_us - c->age_us : over;
 	const bool held = p->unsent && !p->inflight;
 
 	if (!mps_is_active(p) || p->flags & MPS_PATH_LOSS || !p->srtt_us || held)
@@ -93,6 +95,33 @@ MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
 		}
 	}
 	return mask;
+}
+
+/*
+ * Is the oldest data lost behind TCP's back? Nothing is on its way, a round trip
+ * has passed, and yet it is not acknowledged: the receiver has dropped it (its
+ * counter MPTcpExtNoDSSInWindow). The core sends beyond the receiver's window
+ * after an acknowledgement on a subflow whose window TCP did not take over
+ * (ack_update_msk(), net/mptcp/options.c), and would wait for its timer once per
+ * fragment. Such data may go on any path again.
+ */
+MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)
+{
+	__u32 i, longest = 0;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_is_active(p))
+			continue;
+		if (mps_has_inflight(p))
+			return 0;
+		if (p->srtt_us > longest)
+			longest = p->srtt_us;
+	}
+	return c->unacked && c->unit && c->age_us > longest;
 }
 
 #endif /* MPS_COPY_H */

@@ -23,6 +23,8 @@
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_ecf_state {
 	__u32 waiting;
+	__u32 blocked_us; /* when the writer was last seen to wait for room, low half; 0: never */
+	__u64 begun;	  /* bytes given out before the connection was last idle */
 };
 
 /* A 128-bit product, for RTTs (us) times bytes: 64 bits overflow. */

@@ -22,6 +22,32 @@ struct mps_ecf_options {
 	__u32 whole;	/* compare what a choice really hands over, the whole fragment */
 };
 
+/* A writer that got room is given so long, in us, to use it. */
+#define MPS_ECF_REFILL_US 20000
+
+/*
+ * k of the paper is what the application has to send; the send buffer holds only
+ * a part of that, in a long transfer less than the fast path carries while one
+ * fragment takes the slow one. As long as the writer waits for room, expect as
+ * much again as was given out since the connection was last idle.
+ *
+ * given: bytes given out so far; waits: the writer waits for room now.
+ */
+static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ecf_state *st,
+					       __u64 given, bool waits)
+{
+	const __u32 now_us = (__u32)c->now_us ?: 1;
+
+	if (!c->unacked)
+		st->begun = given;
+	if (waits)
+		st->blocked_us = now_us;
+	else if (now_us - st->blocked_us > MPS_ECF_REFILL_US)
+		st->blocked_us = 0;
+	if (st->blocked_us)
+		c->pending += given - st->begun;
+}
+
 /* What one choice hands over at least: the estimates compare that. */
 static __always_inline __u64 mps_ecf_unit(const struct mps_conn *c, const struct mps_path *p,
 					  __u32 whole)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which data went to a subflow: ranges of the data sequence in the order in
- * which they were given to it, in bounded memory. The last MPS_RANGES - 1
- * bursts are exact. Older ones, as long as they are unacknowledged, are joined
- * to a hull: a subflow may then be taken for a carrier of data that it never
- * had, never the other way round, so no copy ever goes where its data is.
+ * which they were given to it, in bounded memory. MPS_RANGES of them are exact;
+ * contiguous ones count once. When more are unacknowledged, those with the least
+ * between them are joined to a hull: a subflow may then be taken for a carrier of
+ * data that it never had, never the other way round, so no copy ever goes where
+ * its data is.
  *
  * Sequence numbers and times are the low halves of 64-bit ones and compared by
  * their difference, as TCP does: ranges are less than 2 GB apart.
@@ -14,16 +15,25 @@
 
 #include "mps_types.h"
 
-#define MPS_RANGES 11
+#define MPS_RANGES 16
 
-/* Contiguous bursts are one range while they are not further apart, in us. */
-#define MPS_RANGE_JOIN_US 4000
+/*
+ * Times are in ticks of 8192 us, of which the low bits are kept: ages up to 8 s
+ * are right within a tick. What is contiguous and given in the same tick is one.
+ */
+#define MPS_TICK_BITS 13
+#define MPS_TICKS (1U << 10)
+
+/* A range, or a hull, that is longer than this counts in KB, rounded up. */
+#define MPS_LENGTH_MAX ((1U << 21) - 1)
+#define MPS_LENGTH_KB (1U << 21)
 
 #define MPS_NEVER (~0U)
 
 struct mps_range {
-	__u32 start, end; /* data sequence numbers, end excluded */
-	__u32 us;	  /* when the first byte was given to the subflow */
+	__u32 start; /* data sequence number */
+	__u32 len : 22;
+	__u32 tick : 10; /* when the subflow was given it, a hull: the last of it */
 };
 
 struct mps_ranges {
@@ -37,21 +47,83 @@ static __always_inline bool mps_before(__u32 a, __u32 b)
 	return (__s32)(a - b) < 0;
 }
 
-/* Make place: the oldest range goes when acknowledged, else into the next one's hull. */
-static __always_inline void mps_ranges_shift(struct mps_ranges *g, __u32 una)
+/* The end, excluded. */
+static __always_inline __u32 mps_range_end(const struct mps_range *r)
 {
-	const struct mps_range old = g->range[0];
-	struct mps_range *next = &g->range[1];
-	__u32 i;
+	const __u32 length = r->len & MPS_LENGTH_MAX;
 
-	if (mps_before(una, old.end)) {
-		if (mps_before(old.start, next->start))
-			next->start = old.start;
-		if (mps_before(next->end, old.end))
-			next->end = old.end;
+	return r->start + (r->len & MPS_LENGTH_KB ? length << 10 : length);
+}
+
+static __always_inline void mps_range_set(struct mps_range *r, __u32 start, __u32 end)
+{
+	const __u32 length = end - start, kb = (length + 1023) >> 10;
+
+	r->start = start;
+	r->len = length <= MPS_LENGTH_MAX ? length : MPS_LENGTH_KB | (kb & MPS_LENGTH_MAX);
+}
+
+static __always_inline __u32 mps_tick(__u32 us)
+{
+	return us >> MPS_TICK_BITS & (MPS_TICKS - 1);
+}
+
+/* Bytes that one hull of both would claim and neither has; less than none where they overlap. */
+static __always_inline __s32 mps_ranges_claim(const struct mps_range *a, const struct mps_range *b)
+{
+	const __u32 a_end = mps_range_end(a), b_end = mps_range_end(b);
+	const __u32 start = mps_before(a->start, b->start) ? a->start : b->start;
+	const __u32 end = mps_before(a_end, b_end) ? b_end : a_end;
+
+	return (__s32)((end - start) - (a_end - a->start) - (b_end - b->start));
+}
+
+/* a goes into b, which is younger; what is acknowledged goes altogether. */
+static __always_inline void mps_ranges_join(const struct mps_range *a, struct mps_range *b,
+					    __u32 una)
+{
+	const __u32 a_end = mps_range_end(a), b_end = mps_range_end(b);
+
+	if (!mps_before(una, a_end))
+		return;
+	if (!mps_before(una, b_end)) {
+		*b = *a;
+		return;
 	}
-	for (i = 0; i + 1 < MPS_RANGES; i++)
-		g->range[i] = g->range[i + 1];
+	mps_range_set(b, mps_before(a->start, b->start) ? a->start : b->start,
+		      mps_before(b_end, a_end) ? a_end : b_end);
+}
+
+/*
+ * Make place for one that begins at start: join the neighbours whose hull claims
+ * least. Returns how many are left: all, where the new one can join the last and
+ * claim nothing.
+ */
+MPS_FN __u32 mps_ranges_shrink(struct mps_ranges *g MPS_ARG, __u32 una, __u32 start)
+{
+	__s32 claim, least = 0x7fffffff;
+	__u32 i, at = 0;
+
+	for (i = 0; i + 1 < MPS_RANGES; i++) {
+		const struct mps_range *a = &g->range[i], *b = &g->range[i + 1];
+
+		claim = mps_ranges_claim(a, b);
+		if (!mps_before(una, mps_range_end(a)) || !mps_before(una, mps_range_end(b)))
+			claim = -0x7fffffff;
+		if (claim < least) {
+			least = claim;
+			at = i;
+		}
+	}
+	if (least > 0 && mps_range_end(&g->range[MPS_RANGES - 1]) == start)
+		return MPS_RANGES;
+	for (i = 0; i + 1 < MPS_RANGES; i++) {
+		if (i == at)
+			mps_ranges_join(&g->range[i], &g->range[i + 1], una);
+		if (i >= at)
+			g->range[i] = g->range[i + 1];
+	}
+	return MPS_RANGES - 1;
 }
 
 /* The subflow was given [start, end) at `us`; una: all before it is acknowledged. */
@@ -65,34 +137,56 @@ MPS_FN __u32 mps_ranges_add(struct mps_ranges *g MPS_ARG, __u32 start, __u32 end
 	if (nr && nr <= MPS_RANGES) {
 		struct mps_range *last = &g->range[nr - 1];
 
-		if (last->end == start && us - last->us < MPS_RANGE_JOIN_US) {
-			last->end = end;
+		if (mps_range_end(last) == start && last->tick == mps_tick(us)) {
+			mps_range_set(last, last->start, end);
 			return nr;
 		}
 	}
+	if (nr >= MPS_RANGES)
+		nr = mps_ranges_shrink(g, una, start);
 	if (nr >= MPS_RANGES) {
-		mps_ranges_shift(g, una);
 		nr = MPS_RANGES - 1;
+		start = g->range[MPS_RANGES - 1].start;
 	}
-	g->range[nr] = (struct mps_range){ .start = start, .end = end, .us = us };
+	mps_range_set(&g->range[nr], start, end);
+	g->range[nr].tick = mps_tick(us);
 	g->nr = nr + 1;
 	return g->nr;
 }
 
-/* How long ago the subflow was last given some of [start, end), or MPS_NEVER. */
+/*
+ * Once all that it was given is acknowledged there is nothing to remember; while
+ * others carry 2 GB more, it would come to look like data that is still to come.
+ */
+MPS_FN __u32 mps_ranges_forget(struct mps_ranges *g MPS_ARG, __u32 una)
+{
+	__u32 i;
+
+	for (i = 0; i < MPS_RANGES; i++) {
+		if (i >= g->nr)
+			break;
+		if (mps_before(una, mps_range_end(&g->range[i])))
+			return g->nr;
+	}
+	g->nr = 0;
+	return 0;
+}
+
+/* How long ago, in us, the subflow was last given some of [start, end), or MPS_NEVER. */
 MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u32 end, __u32 us)
 {
-	__u32 i, age = MPS_NEVER;
+	__u32 i, ticks, age = MPS_NEVER;
 
 	for (i = 0; i < MPS_RANGES; i++) {
 		const struct mps_range *r = &g->range[i];
 
 		if (i >= g->nr)
 			break;
-		if (!mps_before(r->start, end) || !mps_before(start, r->end))
+		if (!mps_before(r->start, end) || !mps_before(start, mps_range_end(r)))
 			continue;
-		if (us - r->us < age)
-			age = us - r->us;
+		ticks = (mps_tick(us) - r->tick) & (MPS_TICKS - 1);
+		if (ticks << MPS_TICK_BITS < age)
+			age = ticks << MPS_TICK_BITS;
 	}
 	return age;
 }

@@ -18,8 +18,8 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v2"
-#define MPS_SUBFLOW_MAP "mps_subflow_v2"
+#define MPS_CONN_MAP "mps_conn_v3"
+#define MPS_SUBFLOW_MAP "mps_subflow_v3"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -77,6 +77,8 @@ struct mps_conn_store {
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	struct mps_conn snap; /* of the last decision */
 	struct mps_priv priv;
+	__u32 pass_us;	/* when data was last sent again, low half; 0: never */
+	__u32 pass_una; /* the oldest unacknowledged data then, low half */
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
 
@@ -88,16 +90,13 @@ struct mps_subflow_priv {
 /* Of MPS_SUBFLOW_MAP: what one subflow costs. The limit is 256 bytes. */
 struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
-	/*
-	 * Bytes are settled at the next pick: those that the subflow's
-	 * rel_write_seq moved on since the last one belong to the counter
-	 * `account`. Readers settle the rest the same way.
-	 */
-	__u32 last_seq;
-	__u32 account;
-	__u16 open;	  /* a range begins at open_start, its end is not known yet */
-	__u16 asked;	  /* copies were asked for; written without the connection's lock */
-	__u32 open_start; /* low half of a data sequence number */
+	/* Bytes are settled in the next round: see mps_settle.h, for readers, too. */
+	__u32 seq;	  /* of its rel_write_seq, how far it is settled */
+	__u32 head;	  /* what was given out next at that time, low half */
+	__u16 length;	  /* of the fragment that it was chosen to send again, or 0 */
+	__u8 account;	  /* the counter that the bytes of the last choice go to */
+	__u8 settled;	  /* seq and head are valid */
+	__u32 asked;	  /* copies were asked for; written without the connection's lock */
 	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
 	__u32 asked_us;	  /* when that was */
 	__u32 penalty;	  /* part of its window that is withheld, of MPS_SHARE */

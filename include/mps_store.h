@@ -7,17 +7,8 @@
 #ifndef MPS_STORE_H
 #define MPS_STORE_H
 
-#include "mps_stats.h"
+#include "mps_settle.h"
 #include "mps_time.h"
-
-/* One pass over the subflows: low halves of sequence numbers and of the time. */
-struct mps_round {
-	__u32 now_us;
-	__u32 una;	/* oldest unacknowledged data */
-	__u32 head;	/* what is given out next */
-	__u32 sent;	/* the end of all that was ever given out */
-	__u32 frag_end; /* get_retrans: end of the fragment at una; una: not asked for */
-};
 
 /*
  * A measured rate is believed for this long unless a higher one comes; in slow
@@ -33,16 +24,18 @@ struct mps_round {
 #define MPS_PENALTY_MAX (MPS_SHARE * 3 / 4)
 #define MPS_PENALTY_RTTS 32
 
-/* The range that the last pick began ends where the next one begins. */
-static __always_inline void mps_close_range(struct mps_subflow_store *s, const struct mps_round *r)
+/*
+ * Which data that was. Of a fragment that it was chosen to send again the range
+ * was noted then. Of the oldest data, sent again unasked, some may have been
+ * acknowledged since; what was not is in as many bytes from there.
+ */
+static __always_inline void mps_note_taken(struct mps_subflow_store *s, const struct mps_round *r,
+					   const struct mps_taken *t)
 {
-	/* the core went back behind it, after a subflow was given up */
-	const __u32 end = mps_before(r->head, s->open_start) ? r->sent : r->head;
-
-	if (!s->open)
-		return;
-	s->open = 0;
-	mps_ranges_add(&s->ranges, s->open_start, end, r->una, r->now_us);
+	if (t->fresh)
+		mps_ranges_add(&s->ranges, t->from, t->to, r->una, r->now_us);
+	if (t->oldest)
+		mps_ranges_add(&s->ranges, r->una, r->una + t->oldest, r->una, r->now_us);
 }
 
 /* p->rate is TCP's last sample on entry, the rate to believe on return. */
@@ -101,19 +94,22 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 
 /*
  * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
- * long ago, in us, the subflow was given data of the fragment at una.
+ * long ago, in us, the subflow was given data of the fragment at una. seq: see
+ * mps_settle().
  */
 MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
-			       const struct mps_round *r MPS_ARG)
+			       struct mps_round *r MPS_ARG, __u32 seq)
 {
+	const struct mps_taken t = mps_settle(s, r, seq);
 	__u32 age;
 
-	mps_close_range(s, r);
+	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
 	age = mps_ranges_age(&s->ranges, r->una, r->frag_end, r->now_us);
 	if (age != MPS_NEVER)
 		p->flags |= MPS_PATH_CARRIED;
+	mps_ranges_forget(&s->ranges, r->una);
 	return age;
 }
 

@@ -69,7 +69,7 @@ static void out_subflow(out_t *item, const struct mps_subflow_rec *rec)
 	out_num(item, "queued", rec->queued);
 	out_num(item, "unsent", rec->unsent);
 	counters = out_obj(item, "counters");
-#define OUT_SUBFLOW(id, name, text) out_num(counters, #name, rec->counter[MPS_S_##id]);
+#define OUT_SUBFLOW(id, name, text) out_num(counters, #name, rec->store.counter[MPS_S_##id]);
 	MPS_SUBFLOW_COUNTERS(OUT_SUBFLOW)
 #undef OUT_SUBFLOW
 	counters = out_obj(item, "tcp");

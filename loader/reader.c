@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "iter.h"
+#include "mps_settle.h"
 #include "out.h"
 #include "reader.h"
 #include "registry.h"
@@ -86,7 +87,24 @@ static int by_id(const void *a, const void *b)
 {
 	const struct mps_subflow_rec *x = a, *y = b;
 
+	if (x->conn != y->conn)
+		return x->conn < y->conn ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Counts what the subflows took since their connection's last round. */
+static void settle(struct mps_subflow_rec *rec, unsigned int nr)
+{
+	struct mps_round now = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!i || rec[i].conn != rec[i - 1].conn)
+			now.found = 0;
+		now.head = rec[i].head;
+		now.sent = rec[i].sent;
+		mps_settle(&rec[i].store, &now, rec[i].seq);
+	}
 }
 
 enum exit_code reader_read(struct reading *r, struct stats *skel)
@@ -103,8 +121,10 @@ enum exit_code reader_read(struct reading *r, struct stats *skel)
 	if (err)
 		return fail(code_of(-err), "read", "statistics", "run again with -v", "%s",
 			    strerror(-err));
-	if (r->nr_subflows)
+	if (r->nr_subflows) {
 		qsort(r->subflow, r->nr_subflows, sizeof(*r->subflow), by_id);
+		settle(r->subflow, r->nr_subflows);
+	}
 	return EX_OK;
 }
 

@@ -48,9 +48,9 @@ struct mps_conn_rec {
 
 /* One of its subflows. */
 struct mps_subflow_rec {
-	__u64 conn;				/* sk of the connection */
-	__u64 counter[MPS_NR_SUBFLOW_COUNTERS]; /* settled */
-	__u64 bytes_acked, bytes_sent;		/* of TCP, retransmissions included in the latter */
+	__u64 conn;			/* sk of the connection */
+	struct mps_subflow_store store; /* its counters are settled by the reader */
+	__u64 bytes_acked, bytes_sent;	/* of TCP, retransmissions included in the latter */
 	__u32 state;
 	__u32 srtt_us;	      /* 0: no sample yet */
 	__u32 cwnd, inflight; /* segments */
@@ -59,6 +59,8 @@ struct mps_subflow_rec {
 	__u32 unsent; /* bytes given to TCP that it has not sent yet */
 	__u32 backup, stale;
 	__u32 id; /* of the subflow within the connection */
+	/* for mps_settle(): low halves of sequence numbers, rel_write_seq and the connection's */
+	__u32 seq, head, sent;
 	struct mps_addr local, remote;
 };
 

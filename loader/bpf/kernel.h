@@ -127,6 +127,7 @@ struct mptcp_sock {
 	unsigned long flags;
 	struct list_head conn_list;
 	struct list_head rtx_queue;
+	struct mptcp_data_frag *first_pending;
 	struct mptcp_sched_ops *sched;
 };
 

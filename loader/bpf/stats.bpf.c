@@ -37,21 +37,23 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 }
 
 /*
- * Bytes since the last pick are not counted yet: mps_stats.h says whose they
- * are. 6.12's verifier wants constant offsets into the stack, so no index.
+ * Bytes since the last round are not counted yet: what it takes to say whose they
+ * are. In the order that mps_settle() wants; nothing is locked here.
  */
-static __always_inline void settle(struct mps_subflow_rec *rec,
-				   const struct mps_subflow_store *store, __u32 seq)
+static __always_inline void read_progress(struct mps_subflow_rec *rec,
+					  struct mptcp_subflow_context *subflow)
 {
-	const __u32 moved = seq - store->last_seq;
+	struct mptcp_sock *msk = (struct mptcp_sock *)BPF_CORE_READ(subflow, conn);
+	struct mptcp_data_frag *next;
 
-	__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
-	if (store->account == MPS_S_SENT)
-		rec->counter[MPS_S_SENT] += moved;
-	else if (store->account == MPS_S_COPIED)
-		rec->counter[MPS_S_COPIED] += moved;
-	else if (store->account == MPS_S_RETRANS)
-		rec->counter[MPS_S_RETRANS] += moved;
+	rec->seq = (__u32)BPF_CORE_READ(subflow, rel_write_seq);
+	barrier();
+	next = BPF_CORE_READ(msk, first_pending);
+	rec->sent = (__u32)BPF_CORE_READ(msk, snd_nxt);
+	rec->head = rec->sent;
+	if (next)
+		rec->head =
+			(__u32)BPF_CORE_READ(next, data_seq) + BPF_CORE_READ(next, already_sent);
 }
 
 static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_sock *tp)
@@ -84,7 +86,8 @@ int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (!subflow || BPF_CORE_READ(subflow, tcp_sock) != sk)
 		return 0;
 	rec.conn = (__u64)BPF_CORE_READ(subflow, conn);
-	settle(&rec, store, BPF_CORE_READ(subflow, rel_write_seq));
+	__builtin_memcpy(&rec.store, store, sizeof(rec.store));
+	read_progress(&rec, subflow);
 	read_tcp(&rec, tp);
 	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
 	rec.queued = (__u32)BPF_CORE_READ(sk, sk_wmem_queued);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Whose bytes are those that a subflow took since the last round? The core does
+ * not say. Mostly they are what the subflow was chosen for, but not always: a
+ * retransmission that finds a subflow chosen for new data, and not used yet,
+ * goes there without asking (mptcp_sched_get_retrans(), net/mptcp/sched.c), and
+ * a delayed push sends new data where the choice was used up before
+ * (__mptcp_subflow_push_pending(), net/mptcp/protocol.c). So two things that
+ * move are compared: how much the subflow took, and how far the connection's
+ * head, what is given out next, went on. Bytes without either are ones that had
+ * been sent before, the oldest ones.
+ */
+#ifndef MPS_SETTLE_H
+#define MPS_SETTLE_H
+
+#include "mps_stats.h"
+
+/* One pass over the subflows: low halves of sequence numbers and of the time. */
+struct mps_round {
+	__u32 now_us;
+	__u32 una;	/* oldest unacknowledged data */
+	__u32 head;	/* what is given out next */
+	__u32 sent;	/* the end of all that was ever given out */
+	__u32 frag_end; /* get_retrans: end of the fragment at una; una: not asked for */
+	__u32 found;	/* bytes of the head's way that subflows were found to have taken */
+};
+
+/* What a subflow took, in bytes. */
+struct mps_taken {
+	__u32 fresh;  /* from the head, beginning at `from` */
+	__u32 from;   /* ... and ending at `to` at the latest */
+	__u32 to;     /* all of it unless other subflows took some, too */
+	__u32 chosen; /* of the fragment that it was chosen to send again */
+	__u32 oldest; /* of the oldest data, without having been chosen for it */
+};
+
+/*
+ * seq: the subflow's rel_write_seq. It has to be read before what is in the round, or bytes
+ * that are just being pushed would look like ones sent before.
+ */
+static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, struct mps_round *r,
+						   __u32 seq)
+{
+	struct mps_taken t = { .from = s->head, .to = r->head };
+	__u32 moved = s->settled ? seq - s->seq : 0, way;
+
+	/* the core went back behind it, after a subflow was given up */
+	if (mps_before(r->head, s->head))
+		t.to = r->sent;
+	t.chosen = moved < s->length ? moved : s->length;
+	moved -= t.chosen;
+	way = t.to - t.from;
+	way -= way < r->found ? way : r->found;
+	t.fresh = moved < way ? moved : way;
+	t.oldest = moved - t.fresh;
+	r->found += t.fresh;
+
+	if (s->account == MPS_S_COPIED)
+		s->counter[MPS_S_COPIED] += t.chosen;
+	else
+		s->counter[MPS_S_RETRANS] += t.chosen;
+	if (!s->length && s->account == MPS_S_RETRANS)
+		s->counter[MPS_S_RETRANS] += t.fresh;
+	else
+		s->counter[MPS_S_SENT] += t.fresh;
+	s->counter[MPS_S_RETRANS] += t.oldest;
+
+	/* of a fragment no more comes; a delayed push, without a choice, is of new data */
+	if (s->length)
+		s->account = MPS_S_SENT;
+	s->seq = seq;
+	s->head = r->head;
+	s->length = 0;
+	s->settled = 1;
+	return t;
+}
+
+#endif /* MPS_SETTLE_H */
