@@ -24,7 +24,7 @@ usage() {
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
 		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
-		  bench    benchmarks: bench [-- cost|quality|bulk [OPTION...]], see bench/bench.py
+		  bench    benchmarks: bench [-- cost|quality|bulk|stress [OPTION...]], see bench/bench.py
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
@@ -328,7 +328,7 @@ do_test() {
 			fi
 			say "guest tests ($which) on Linux $k"
 			s=0
-			guest "$k" "$name" 900 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
+			guest "$k" "$name" 1500 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
 				--junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
 			# pytest's 5: nothing was selected, as when the arguments name one test.
 			[ $s -ne 5 ] || [ ${#arguments[@]} -eq 0 ] || s=0

@@ -24,13 +24,25 @@ class BenchLab:
 
     def __init__(self, lab):
         self.paths = lab.paths
+        self.shape, self.port = lab.shape, lab.port
         self.address = lab.address("server", 0)
         self.client = Netns(lab.names["client"])
         self.server = Netns(lab.names["server"])
+        self.middle = Netns(lab.names["net"])
 
     def close(self):
         self.client.close()
         self.server.close()
+        self.middle.close()
+
+    @contextlib.contextmanager
+    def at_once(self, tool, *lines):
+        """Yields what has the lines done between the ends, by ip or tc, which stands by."""
+        standby = self.middle.standby(tool)
+        try:
+            yield lambda: [standby.say(line) for line in lines]
+        finally:
+            standby.close()
 
 
 @contextlib.contextmanager

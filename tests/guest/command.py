@@ -65,6 +65,16 @@ def stats_of(token, net=None):
     return found[0]
 
 
+def builtin():
+    """The names of the schedulers that come with the program, whatever they are."""
+    return sorted(s["name"] for s in ok("list")["schedulers"] if s["builtin"])
+
+
+def total(conn_stats, *counters):
+    """Of all subflows of a connection, by its statistics."""
+    return sum(s["counters"][c] for s in conn_stats["subflows"] for c in counters)
+
+
 def available():
     with open("/proc/sys/net/mptcp/available_schedulers") as f:
         return set(f.read().split())
@@ -75,6 +85,7 @@ class Shared:
 
     def __init__(self):
         self.loaded = {}
+        self.namespaces = set()  # of labs that a module's tests share
 
     @property
     def names(self):

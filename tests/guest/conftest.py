@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fixtures of the guest's tests; each test leaves the guest as it found it."""
 
+import contextlib
 import os
 import platform
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import hygiene
 import pytest
-from command import Shared, sched
+from command import Shared, builtin, sched
 from lab import Lab, run
 
 HERE = Path(__file__).resolve().parent
@@ -120,6 +121,28 @@ def both_loaded(_shared):
     """Without copies, so that where bytes go is the policy's choice and nothing else."""
     _shared.need("bpf_minrtt", "bpf_ecf", values=("copy=0", "penalise=0"))
     return ("bpf_minrtt", "bpf_ecf")
+
+
+@pytest.fixture(scope="module", params=builtin())
+def every(request, _shared):
+    """Each scheduler in turn as a user has it: with its defaults, copies among them."""
+    _shared.need(request.param)
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def shared_lab(_shared):
+    """shared_lab(path, ...) makes a lab that goes with the module: making one takes a second."""
+    with contextlib.ExitStack() as stack:
+
+        def make(*paths, **options):
+            lab = stack.enter_context(Lab(*paths, **options))
+            names = {lab.client.name, lab.server.name}
+            _shared.namespaces |= names
+            stack.callback(_shared.namespaces.difference_update, names)
+            return lab
+
+        yield make
 
 
 @pytest.fixture

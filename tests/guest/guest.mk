@@ -2,10 +2,13 @@
 #
 # BPF programs of the guest's tests that run in virtual time, where there is no compiler.
 
-GUEST_OBJ := $(B)/tests/queues.bpf.o
+GUEST_OBJ := $(addprefix $(B)/tests/,queues.bpf.o passes.bpf.o looping.bpf.o looping.pre615.bpf.o)
 
 .PHONY: guest-obj
 guest-obj: $(GUEST_OBJ)
+
+$(B)/tests/%.pre615.bpf.o: tests/guest/bpf/%.bpf.c $(BPF_HEADERS)
+	$(call bpf_compile,-DMPS_PRE615)
 
 $(B)/tests/%.bpf.o: tests/guest/bpf/%.bpf.c $(BPF_HEADERS)
 	$(call bpf_compile,)

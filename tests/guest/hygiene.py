@@ -65,8 +65,8 @@ def leftovers(shared):
         found.append(f"pins {pins()}, expected {expected}")
     if links() != len(pins()):
         found.append(f"{links()} BPF links are there, and {len(pins())} pins")
-    if namespaces():
-        found.append(f"network namespaces {namespaces()}")
+    if spare := set(namespaces()) ^ shared.namespaces:
+        found.append(f"network namespaces not expected, or gone: {spare}")
     with open("/proc/sys/net/mptcp/scheduler") as f:
         name = f.read().strip()
     if name != "default":

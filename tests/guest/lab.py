@@ -146,13 +146,20 @@ class Netns:
         )
         return int(dict(zip(head, values, strict=True))[name])
 
-    def sent_bytes(self, device):
-        """Bytes that left through a device, headers included."""
+    def _device(self, device, column):
         for line in self.read("/proc/thread-self/net/dev").splitlines():
             name, _, rest = line.partition(":")
             if name.strip() == device:
-                return int(rest.split()[8])
+                return int(rest.split()[column])
         raise AssertionError(f"no device {device} in {self.name}")
+
+    def sent_bytes(self, device):
+        """Bytes that left through a device, headers included."""
+        return self._device(device, 8)
+
+    def packets(self, device):
+        """That came in there."""
+        return self._device(device, 1)
 
 
 class Lab:
@@ -229,20 +236,38 @@ class Lab:
             if i == 1:
                 routes.append(via)
         self.client.ip(limits, *routes, family=self.family)
+        self.shape()
+
+    def shape(self, loss=0):
+        """Every path as it is meant to be, but for that loss in per cent."""
         for net in (self.client, self.server):
             net.tc(
                 *(
-                    f"qdisc add dev {self.device(i)} root netem {path.netem()}"
+                    f"qdisc replace dev {self.device(i)} root netem {path.netem(loss)}"
                     for i, path in enumerate(self.paths, 1)
                 )
             )
 
-    def endpoints(self):
-        """All paths but the first become subflows; returns the lab."""
-        lines = [self._endpoint_line(i) for i in range(2, len(self.paths) + 1)]
+    def endpoints(self, first=2, last=None):
+        """All paths but the first become subflows, or only these do; returns the lab."""
+        last = len(self.paths) if last is None else last
+        lines = [self._endpoint_line(i) for i in range(first, last + 1)]
         if lines:
             self.client.ip(*lines)
         return self
+
+    @contextlib.contextmanager
+    def lent(self, scheduler):
+        """For one test, with that scheduler at both ends; afterwards it is as it was at first."""
+        for net in (self.client, self.server):
+            net.scheduler = scheduler
+        try:
+            yield self
+        finally:
+            self.client.ip("mptcp endpoint flush")
+            for net in (self.client, self.server):
+                net.scheduler = "default"
+            self.shape()
 
     @contextlib.contextmanager
     def outage(self, i, how):
@@ -273,3 +298,8 @@ class Lab:
         """Bytes that left the client (or another end), per path."""
         net = net or self.client
         return [net.sent_bytes(self.device(i + 1)) for i in range(len(self.paths))]
+
+    def arrived(self, net=None):
+        """Packets that came in at the client (or another end), on all paths."""
+        net = net or self.client
+        return sum(net.packets(self.device(i + 1)) for i in range(len(self.paths)))

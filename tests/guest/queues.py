@@ -66,7 +66,8 @@ class Probe(libbpf.Object):
     def _choose(self, name):
         """The probe's map is the scheduler's."""
         maps = json.loads(run("bpftool", "-j", "map", "show").stdout)
-        (theirs,) = (m["id"] for m in maps if m["name"] == name)
+        # an earlier one lives as long as a connection that used it
+        theirs = max(m["id"] for m in maps if m["name"] == name)
         fd = _map_by_id(theirs)
         assert fd >= 0, f"{name}: {os.strerror(ctypes.get_errno())}"
         try:

@@ -7,7 +7,7 @@ import re
 import pytest
 from command import ok, sched, stats_of
 from lab import Path
-from traffic import connection, info, upload
+from traffic import connection, info, ss, upload
 
 SIZE = 1 << 20
 # Ethernet, IPv4, TCP with timestamps and the longest DSS option
@@ -19,18 +19,10 @@ def _loaded(both_loaded):
     pass
 
 
-def ss(net):
-    """What `ss -tin` says of each established subflow, by local address."""
-    found = {}
-    lines = net.run("ss", "-tinHO", "state", "established").stdout.splitlines()
-    for line in lines:
-        local = re.match(r"\s*\d+\s+\d+\s+(\S+)", line).group(1).split("%")[0]
-        number = {
-            key: float(value)
-            for key, value in re.findall(r"\b(bytes_\w+|cwnd|rtt):([0-9.]+)", line)
-        }
-        found[local.rsplit(":", 1)[0]] = number
-    return found
+# queues that hold all of it, so that nothing is lost
+ROOMY = [Path(10, rtt, limit=2000) for rtt in (20, 40)]
+UNEQUAL = [Path(mbit, 20, limit=2000) for mbit in (20, 10, 5, 5, 2, 2, 1, 1)]
+RESENT = ("bytes_retrans", "bytes_copied")
 
 
 def by_address(conn_stats):
@@ -40,8 +32,7 @@ def by_address(conn_stats):
 @pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
 def test_against_ss_and_the_devices(labs, name):
     """Every byte is counted once, on the subflow and the device that carried it."""
-    # queues that hold all of it, so that nothing is lost
-    lab = labs(Path(10, 20, limit=2000), Path(10, 40, limit=2000)).endpoints()
+    lab = labs(*ROOMY).endpoints()
     lab.client.scheduler = name
     with connection(lab) as conn:
         before = lab.sent()
@@ -74,6 +65,28 @@ def test_against_ss_and_the_devices(labs, name):
     )
     picks = sum(s["counters"]["picks"] for s in subflows.values())
     assert counters["picks"] == picks
+
+
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_redundant"])
+def test_copies_are_counted_apart(labs, none_loaded, name):
+    """With copies on, every byte is counted once, as new or as sent again."""
+    ok("load", name)
+    lab = labs(*UNEQUAL).endpoints()
+    lab.client.scheduler = name
+    with connection(lab) as conn:
+        for _ in range(12):
+            upload(conn, SIZE // 16).finish().acknowledged()
+        upload(conn, SIZE).finish().acknowledged()
+        conn_stats = stats_of(info(conn.client).token)
+        socket_info = info(conn.client)
+        tcp = ss(lab.client)
+    counters = [s["counters"] for s in conn_stats["subflows"]]
+    new = sum(c["bytes_sent"] for c in counters)
+    again = sum(c[word] for c in counters for word in RESENT)
+    carried = sum(tcp[a]["bytes_sent"] for a in by_address(conn_stats))
+    repaired = sum(tcp[a].get("bytes_retrans", 0) for a in by_address(conn_stats))
+    assert new == socket_info.bytes_sent == SIZE + 12 * SIZE // 16
+    assert again == carried - repaired - new > 0
 
 
 def test_stats_of_one_namespace_and_text(labs):

@@ -25,7 +25,7 @@ def test_rr_alternates(labs):
 
     bpf_minrtt, the control, gives nearly all of them to one path.
     """
-    lab = labs(Path(20, 10), Path(20, 10)).endpoints()
+    lab = labs(Path(20, 10), Path(20, 40)).endpoints()
     message, count = 4 << 10, 40
     shares = {}
     for name in ("bpf_rr", "bpf_minrtt"):

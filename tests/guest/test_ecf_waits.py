@@ -44,7 +44,7 @@ def test_ecf_waits_for_the_fast_path():
     assert slow <= sent(cell("bpf_minrtt", *HETEROGENEOUS))[0]
 
 
-PAPER = ("copy=0", "penalise=0", "grow=0", "rate=0", "whole=0")
+PAPER = ("copy=0", "penalise=0", "grow=0", "rate=0", "whole=0", "ahead=0")
 
 
 def test_ecf_hardly_waits_between_equals(_shared):
@@ -66,3 +66,22 @@ def test_minrtt_never_waits_for_a_faster_path():
     assert found["waits"]["faster"] == 0
     slow, fast = sent(found)
     assert slow + fast == ROUNDS * SIZE + 1
+
+
+BIG = 6 << 20
+SLOW_AND_FAR = (
+    netlab.Path("slow", mbit=20, rtt_ms=60).roomy(),
+    netlab.Path("fast", mbit=60, rtt_ms=20).roomy(),
+)
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_a_long_transfer_uses_the_slow_path(_shared, ahead):
+    """What the send buffer holds is soon carried by the fast path, all that is to come is not.
+
+    Without looking ahead, the control, the slow path stays idle.
+    """
+    _shared.need("bpf_ecf", values=("copy=0", "penalise=0", f"ahead={ahead}"))
+    slow, fast = sent(downloads("bpf_ecf", SLOW_AND_FAR, [BIG]))
+    assert slow + fast == BIG + 1
+    assert slow > 0.05 * BIG if ahead else slow < 0.02 * BIG

@@ -3,9 +3,8 @@
 
 import time
 
-import netlab
 import pytest
-from cells import bench_lab, sent
+from cells import bench_lab, netlab, sent
 from command import ok, stats_of
 from traffic import connection, download, info
 

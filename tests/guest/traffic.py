@@ -5,10 +5,12 @@ import contextlib
 import hashlib
 import itertools
 import random
+import re
 import select
 import socket
 import struct
 import threading
+import time
 from dataclasses import dataclass
 
 from command import stats
@@ -28,6 +30,7 @@ class Info:
     """struct mptcp_info, uapi/linux/mptcp.h: what the tests need of it."""
 
     extra_subflows: int
+    checksums: bool
     token: int
     write_seq: int
     snd_una: int
@@ -41,6 +44,7 @@ def info(sock):
     raw = sock.getsockopt(SOL_MPTCP, MPTCP_INFO, 96)
     return Info(
         extra_subflows=raw[0],
+        checksums=bool(raw[42]),
         token=struct.unpack_from("=I", raw, 12)[0],
         write_seq=struct.unpack_from("=Q", raw, 16)[0],
         snd_una=struct.unpack_from("=Q", raw, 24)[0],
@@ -143,10 +147,12 @@ def random_bytes(size):
 class Transfer:
     """One direction of a connection in the background: data, and its receiver."""
 
-    def __init__(self, source, sink, size):
-        self.source, self.sink, self.size = source, sink, size
+    def __init__(self, source, sink, size, record=None):
+        """record: bytes of a message, each of which ends with MSG_EOR."""
+        self.source, self.sink, self.size, self.record = source, sink, size, record
         self.data = random_bytes(size)
         self.received = 0
+        self.begun, self.ended = time.monotonic(), None
         self.reading = threading.Event()
         self.reading.set()
         self.errors = []
@@ -169,7 +175,13 @@ class Transfer:
             self.errors.append(error)
 
     def _send(self):
-        self.source.sendall(self.data)
+        if not self.record:
+            self.source.sendall(self.data)
+            return
+        for at in range(0, self.size, self.record):
+            rest = memoryview(self.data)[at : at + self.record]
+            while rest:
+                rest = rest[self.source.send(rest, socket.MSG_EOR) :]
 
     def _receive(self):
         while self.received < self.size and not self.stop:
@@ -182,6 +194,12 @@ class Transfer:
                 break
             self.digest.update(part)
             self.received += len(part)
+        self.ended = time.monotonic()
+
+    @property
+    def seconds(self):
+        """From the first send to the last byte, once that is there."""
+        return self.ended - self.begun
 
     def reached(self, part, seconds=30):
         """Until that part of the data (0 to 1) has arrived."""
@@ -220,9 +238,32 @@ class Transfer:
         return self
 
 
-def upload(conn, size):
-    return Transfer(conn.client, conn.server, size)
+def upload(conn, size, **options):
+    return Transfer(conn.client, conn.server, size, **options)
 
 
-def download(conn, size):
-    return Transfer(conn.server, conn.client, size)
+def download(conn, size, **options):
+    return Transfer(conn.server, conn.client, size, **options)
+
+
+def both_ways(conn, size, **options):
+    """In both directions at the same time."""
+    moving = [way(conn, size, **options) for way in (upload, download)]
+    for transfer in moving:
+        transfer.finish()
+    for transfer in moving:
+        transfer.acknowledged()
+
+
+def ss(net):
+    """What `ss -tin` says of each established subflow, by local address."""
+    found = {}
+    lines = net.run("ss", "-tinHO", "state", "established").stdout.splitlines()
+    for line in lines:
+        local = re.match(r"\s*\d+\s+\d+\s+(\S+)", line).group(1).split("%")[0]
+        number = {
+            key: float(value)
+            for key, value in re.findall(r"\b(bytes_\w+|cwnd|rtt):([0-9.]+)", line)
+        }
+        found[local.rsplit(":", 1)[0]] = number
+    return found

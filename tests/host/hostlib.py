@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Builds the host driver and talks to it; see fuzz.c for its modes."""
 
+import contextlib
+import ctypes
 import os
+import shutil
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +24,17 @@ SANITIZE = [
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
 ]
+# In a library: a trap, since Python does not have the sanitizer's own one loaded.
+TRAPS = ["-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
+# Headers with a piece changed may leave a variable unused, a branch empty.
+QUIET = ["-w"]
 
 PARTS = ["sut", "oracle", "fuzz"]
 PROFILES = ["wide", "real", "small", "edge", "equal"]
 MINRTT, ECF, CLOSED, RETRANS = range(4)
-ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE = 1, 2, 4, 8, 16, 32
+ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE, CARRIED, REPAIRS = (
+    1 << bit for bit in range(8)
+)
 WAIT = -1
 NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER = range(4)
 MAX_PATHS = 8
@@ -42,6 +51,38 @@ def compile_object(source, out, flags, include=INCLUDE):
 def link(objects, out, flags):
     subprocess.run([CC, *flags, *objects, "-lm", "-o", out], check=True)
     return Driver(out)
+
+
+def make_library(source, out, include=INCLUDE, flags=TRAPS):
+    """Functions of a C file of this directory as a library."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    how = [*WARN, *flags, "-shared", "-fPIC", f"-I{include}", HERE / source]
+    subprocess.run([CC, *how, "-o", out], check=True)
+    return ctypes.CDLL(str(out))
+
+
+def altered(out, header, text, changed):
+    """A copy of the headers with one piece of text, found once in one of them, changed."""
+    include = shutil.copytree(INCLUDE, out / "include")
+    source = (include / header).read_text()
+    assert source.count(text) == 1, f"{text!r}: no longer fits {header}"
+    (include / header).write_text(source.replace(text, changed))
+    return include
+
+
+@contextlib.contextmanager
+def side_by_side(make, names):
+    """Of each name a future with what make(name) makes."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {name: pool.submit(make, name) for name in names}
+        pool.shutdown(cancel_futures=True)
+
+
+def pieces(some, size=250):
+    """Longer and longer ones of a list: what is wrong everywhere is found in the first."""
+    while some:
+        yield some[:size]
+        some, size = some[size:], 4 * size
 
 
 def build(name, flags):

@@ -6,22 +6,44 @@ how a wrong header is made. The rules that a test judges by are in its own file.
 """
 
 import contextlib
+import functools
 import os
-import shutil
 import struct
 import subprocess
 from dataclasses import dataclass, field
 
 import hostlib
-from hostlib import ACTIVE, BACKUP, LOSS, MAX_BURST, MAX_PATHS, SNDBUF, WAIT, Path_
+from hostlib import (
+    ACTIVE,
+    BACKUP,
+    CARRIED,
+    LOSS,
+    MAX_BURST,
+    MAX_PATHS,
+    SNDBUF,
+    WAIT,
+    Path_,
+)
 
 BLEST, DAPS, RR = range(3)
-NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER, WINDOW, TURN = range(6)
+NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER, WINDOW, TURN, COPIES = range(7)
 PRIV = 48
-QUESTION = struct.Struct(f"=6I{PRIV}s4Q4I")
+QUESTION = struct.Struct(f"=6I{PRIV}s")
+# struct mps_conn up to path[]
+SNAPSHOT = struct.Struct("=4Q4I")
+UNKNOWN = 0xFFFFFFFF
 # leak detection needs ptrace, which containers often refuse
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
 ANSWER = struct.Struct(f"=i3I{PRIV}s")
+
+# What lies behind the last path looks like the best one there is, or worth a copy of its data.
+BEYOND = [
+    b"".join(
+        Path_(srtt=1, cwnd=1000, flags=ACTIVE | SNDBUF | i % 2 * CARRIED).pack()
+        for i in range(nr, MAX_PATHS)
+    )
+    for nr in range(MAX_PATHS + 1)
+]
 
 
 @dataclass
@@ -33,15 +55,22 @@ class Conn:
     now: int = 0
     unit: int = 1
     blocked: int = 0
+    age: int = UNKNOWN
+
+    def snapshot(self):
+        """struct mps_conn"""
+        return (
+            SNAPSHOT.pack(
+                *(self.pending, self.wnd_left, self.unacked, self.now),
+                *(self.unit, self.age, len(self.paths), self.blocked),
+            )
+            + b"".join(p.pack() for p in self.paths)
+            + BEYOND[len(self.paths)]
+        )
 
     def pack(self, op, options, priv):
-        return QUESTION.pack(
-            *(op, *options, *[0] * (5 - len(options)), priv),
-            *(self.pending, self.wnd_left, self.unacked, self.now),
-            *(self.unit, 0xFFFFFFFF, len(self.paths), self.blocked),
-        ) + b"".join(p.pack() for p in self.paths).ljust(
-            MAX_PATHS * hostlib.PATH.size, b"\0"
-        )
+        head = QUESTION.pack(op, *options, *[0] * (5 - len(options)), priv)
+        return head + self.snapshot()
 
 
 @dataclass(frozen=True)
@@ -104,15 +133,26 @@ def build(out, include=hostlib.INCLUDE, flags=("-O1", *hostlib.SANITIZE)):
     return Driver(out / "stateful")
 
 
+@functools.cache
+def plain():
+    """The headers as they are."""
+    return build(hostlib.OUT / "stateful")
+
+
 def mutant(tmp_path, header, text, changed):
     """A driver whose copy of a header has one piece of text, found once in it, changed."""
-    include = shutil.copytree(hostlib.INCLUDE, tmp_path / "include")
-    source = (include / header).read_text()
-    assert source.count(text) == 1, f"{text!r}: no longer fits {header}"
-    (include / header).write_text(source.replace(text, changed))
-    quiet = [f"-Wno-unused-{what}" for what in ("variable", "parameter", "function")]
-    flags = ["-O0", *quiet, "-Wno-unused-but-set-variable"]
+    include = hostlib.altered(tmp_path, header, text, changed)
+    flags = ["-O0", *hostlib.QUIET]
     return build(tmp_path, include, flags)
+
+
+def mutants(out, header, some):
+    """side_by_side(), of mutants of one header: {name: (text, changed)}."""
+
+    def make(name):
+        return mutant(out / name, header, *some[name])
+
+    return hostlib.side_by_side(make, some)
 
 
 # --- what the papers take for granted, as ALGORITHMS of the project's own words

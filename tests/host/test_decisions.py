@@ -288,8 +288,8 @@ def test_layout(driver):
     assert sizes == {
         "mps_path": 36,
         "mps_conn": 336,
-        "mps_ecf_state": 4,
-        "mps_conn_store": 496,
+        "mps_ecf_state": 16,
+        "mps_conn_store": 504,
         "mps_conn_store.priv": 48,
         "mps_subflow_store": 256,
         "host_case": CASE_SIZE,

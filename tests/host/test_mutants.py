@@ -6,8 +6,6 @@ those of test_decisions.py with fewer states; each names the faults found.
 """
 
 import random
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import exact
 import hostlib
@@ -286,14 +284,10 @@ def findings(judges, tmp_path_factory):
     def examine(name):
         header, text, changed, _ = MUTANTS[name]
         out = tmp_path_factory.getbasetemp() / "mutants" / name
-        include = shutil.copytree(hostlib.INCLUDE, out / "include")
-        source = (include / header).read_text()
-        assert source.count(text) == 1, f"{name}: no longer fits {header}"
-        (include / header).write_text(source.replace(text, changed))
-        return suspect(judges, include, out)
+        return suspect(judges, hostlib.altered(out, header, text, changed), out)
 
-    with ThreadPoolExecutor() as pool:
-        yield {name: pool.submit(examine, name) for name in MUTANTS}
+    with hostlib.side_by_side(examine, MUTANTS) as found:
+        yield found
 
 
 def test_no_fault_in_the_headers(judges, tmp_path):

@@ -4,7 +4,6 @@
 import ctypes
 import itertools
 import random
-import subprocess
 from dataclasses import astuple, dataclass, replace
 
 import hostlib
@@ -19,15 +18,7 @@ MSS = 1000
 
 @pytest.fixture(scope="session")
 def lib():
-    out = hostlib.OUT / "queueaware.so"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    traps = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
-    subprocess.run(
-        [hostlib.CC, *hostlib.WARN, "-O2", *traps, "-shared", "-fPIC",
-         f"-I{hostlib.INCLUDE}", hostlib.HERE / "queueaware.c", "-o", out],
-        check=True,
-    )  # fmt: skip
-    found = ctypes.CDLL(str(out))
+    found = hostlib.make_library("queueaware.c", hostlib.OUT / "queueaware.so")
     for name in ("metric", "queued", "service_us", "size", "leaves", "acked", "mean"):
         getattr(found, name).restype = U32
     found.pick.argtypes = [ctypes.c_void_p, U32, ctypes.c_uint64, ctypes.c_uint64, U32,

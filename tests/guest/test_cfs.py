@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""bpf_cfs: what a slow path has of the end of a transfer comes by the fast one, and no more than that."""
+
+import socket
+import time
+
+import pytest
+from cells import bench_lab, netlab, sent
+from command import ok, stats_of, total
+from lab import until
+from traffic import connection, download, info
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
+
+NAME = "bpf_cfs"
+SIZE = 1 << 20
+FRAGMENT = 32 << 10
+AGAIN = ("bytes_copied", "bytes_retrans")
+SO_SNDBUFFORCE = 32  # asm-generic/socket.h
+
+
+def path(name, mbit=3, rtt_ms=40, **options):
+    return netlab.Path(name, mbit=mbit, rtt_ms=rtt_ms, limit=100, **options)
+
+
+FAST = path("one")
+SECOND = path("two", rtt_ms=60)
+SLOW = path("two", mbit=0.1, rtt_ms=60)
+# what happens to the second path, towards the client, and when: bytes still to be given out
+PORT = netlab.Lab.port(SECOND, "client")
+SLOWS_DOWN = ("tc", f"qdisc change dev {PORT} root {SLOW.queue()}", SIZE // 4)
+DIES = ("ip", f"link set {PORT} down", 0)
+NOTHING = ("ip", f"link set {PORT} up", 0)
+
+
+def measure(paths, event=NOTHING, copy=1):
+    """A download in which something happens: seconds, statistics before and after it, and how many
+    copies there had been, again and again, while data waited to be given out.
+    """
+    tool, line, left = event
+    ok("load", NAME, "--set", f"copy={copy}")
+    samples = []
+    with bench_lab(*paths) as lab, lab.at_once(tool, line) as happens:
+        lab.server.scheduler = NAME
+        with connection(lab) as conn:
+            # all of it in one write, so that there is data left to give out until the end
+            conn.server.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 * SIZE)
+            download(conn, 128 << 10).finish().acknowledged()
+            time.sleep(1)
+            before = stats_of(info(conn.server).token)
+            end = info(conn.server).bytes_sent + SIZE - left
+            transfer = download(conn, SIZE)
+            # each look takes the command some time
+            while copy and len(paths) > 1 and transfer.received < 0.4 * SIZE:
+                now = stats_of(info(conn.server).token)
+                if now["pending"]:
+                    samples.append(now["counters"]["copies"])
+            if len(paths) > 1:
+                until(lambda: info(conn.server).bytes_sent >= end, 20, "given out")
+                happens()
+                assert SIZE - transfer.received > FRAGMENT, "the end came too early"
+            transfer.finish(120)
+            after = stats_of(info(conn.server).token)
+    ok("unload", NAME)
+    return transfer.seconds, before, after, samples
+
+
+@pytest.mark.parametrize("event", [SLOWS_DOWN, DIES], ids=["slow", "dead"])
+def test_the_end_comes_by_the_fast_path(event):
+    """Not later than with that one only; copy=0 is the control.
+
+    Without copies the data on the slow path comes at its rate, and that on a dead
+    one when the timer has fired again and again.
+    """
+    alone, *_ = measure([FAST])
+    seconds, before, after, samples = measure([FAST, SECOND], event)
+    without, *_ = measure([FAST, SECOND], event, copy=0)
+    assert seconds < alone, (seconds, without, alone)
+    assert without > 1.3 * seconds, (seconds, without, alone)
+
+    copies = before["counters"]["copies"]
+    assert after["counters"]["copies"] > copies, "the end was copied"
+    assert len(samples) > 1 and set(samples) == {copies}, "nothing but the end"
+    # what comes twice is what the slow path was given, in whole fragments
+    slow = sent(after)[1] - sent(before)[1]
+    again = total(after, *AGAIN) - total(before, *AGAIN)
+    assert 0 < again <= slow + FRAGMENT, (again, slow)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Estimates, copies and choices without a state of the headers, for headers.py. */
+#include "mps_cfs.h"
+#include "mps_ecf_extended.h"
+#include "mps_redundant.h"
+#include "mps_reinject.h"
+
+/* --- mps_time.h */
+
+__u64 finish_us(const struct mps_path *p, __u64 bytes, __u32 how)
+{
+	return mps_finish_us(p, bytes, how);
+}
+
+__u64 duration(__u64 bytes, __u64 rate)
+{
+	return mps_duration(bytes, rate);
+}
+
+__u64 known_rate(const struct mps_path *p)
+{
+	return mps_known_rate(p);
+}
+
+/* --- copies */
+
+__u32 may_copy(const struct mps_conn *c)
+{
+	return mps_may_copy(c);
+}
+
+__u64 remaining_us(const struct mps_conn *c, __u32 i)
+{
+	return mps_remaining_us(c, &c->path[i]);
+}
+
+__u64 carriers_us(const struct mps_conn *c)
+{
+	return mps_carriers_us(c);
+}
+
+__u32 lost_behind(const struct mps_conn *c)
+{
+	return mps_lost_behind(c);
+}
+
+__u32 copy_if_it_pays(const struct mps_conn *c)
+{
+	return mps_copy_if_it_pays(c);
+}
+
+__u32 cfs_copies(const struct mps_conn *c)
+{
+	return mps_cfs_copies(c);
+}
+
+__u32 redundant_copies(const struct mps_conn *c)
+{
+	return mps_redundant_copies(c);
+}
+
+/* --- choices: path, reason to wait, bytes, state afterwards */
+
+static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
+{
+	answer[0] = v.path;
+	answer[1] = v.path < 0 ? (__s32)v.reason : 0;
+	answer[2] = (__s32)v.bytes;
+	answer[3] = (__s32)state;
+}
+
+void redundant_pick(const struct mps_conn *c, __u32 strict, __s32 answer[4])
+{
+	say(answer, mps_redundant_pick(c, strict), 0);
+}
+
+void minrtt_pick(const struct mps_conn *c, __s32 answer[4])
+{
+	say(answer, mps_minrtt_pick(c), 0);
+}
+
+/* state: since when the writer waits, and what was given out before; the pending bytes then */
+__u64 ecf_look_ahead(__u64 pending, __u64 unacked, __u32 now_us, __u64 given, __u32 waits,
+		     __u64 state[2])
+{
+	struct mps_conn c = { .pending = pending, .unacked = unacked, .now_us = now_us };
+	struct mps_ecf_state st = { .blocked_us = (__u32)state[0], .begun = state[1] };
+
+	mps_ecf_look_ahead(&c, &st, given, waits);
+	state[0] = st.blocked_us;
+	state[1] = st.begun;
+	return c.pending;
+}
+
+void ecf_pick(const struct mps_conn *c, __u32 waiting, const struct mps_ecf_options *o,
+	      __s32 answer[4])
+{
+	struct mps_ecf_state st = { .waiting = waiting };
+	const struct mps_verdict v = mps_ecf_pick(c, &st, o);
+
+	say(answer, v, st.waiting);
+}
+
+void ecf_paper_pick(const struct mps_conn *c, __u32 waiting, __u32 beta, __s32 answer[4])
+{
+	struct mps_ecf_state st = { .waiting = waiting };
+	const struct mps_verdict v = mps_ecf_paper_pick(c, &st, beta);
+
+	say(answer, v, st.waiting);
+}
+
+/* --- mps_reinject.h */
+
+__u32 until_done(__u32 whole, __u32 left, __u32 owed, __u32 in_vain, __u32 mss)
+{
+	const struct mps_fragment f = { .whole = whole, .left = left };
+
+	return mps_until_done(&f, owed, in_vain, mss);
+}
+
+void outlook_init(struct mps_outlook *o)
+{
+	*o = (struct mps_outlook)MPS_OUTLOOK_INIT;
+}
+
+__u32 outlook_add(struct mps_outlook *o, const struct mps_path *p, __u32 whole, __u32 bytes,
+		  __u64 silent_us)
+{
+	return mps_outlook_add(o, p, whole, bytes, silent_us);
+}
+
+__u32 reinject_pays(const struct mps_outlook *o)
+{
+	return mps_reinject_pays(o);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the frame stores of a subflow (mps_ranges.h, mps_store.h), for headers.py. */
+#include "mps_store.h"
+
+/* --- mps_ranges.h */
+
+__u32 ranges_size(void)
+{
+	return sizeof(struct mps_ranges);
+}
+
+__u32 ranges_add(struct mps_ranges *g, __u32 start, __u32 end, __u32 una, __u32 us)
+{
+	return mps_ranges_add(g, start, end, una, us);
+}
+
+__u32 ranges_forget(struct mps_ranges *g, __u32 una)
+{
+	return mps_ranges_forget(g, una);
+}
+
+__u32 ranges_age(const struct mps_ranges *g, __u32 start, __u32 end, __u32 us)
+{
+	return mps_ranges_age(g, start, end, us);
+}
+
+/* --- mps_settle.h */
+
+__u32 store_size(void)
+{
+	return sizeof(struct mps_subflow_store);
+}
+
+/* As the frame notes that the subflow was chosen; for a fragment, if there is one. */
+void store_chosen(struct mps_subflow_store *s, const struct mps_round *r, __u32 account)
+{
+	s->account = (__u8)account;
+	s->length = (__u16)(r->frag_end - r->una);
+	if (s->length)
+		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
+}
+
+void store_counters(const struct mps_subflow_store *s, __u64 sent[3])
+{
+	sent[0] = s->counter[MPS_S_SENT];
+	sent[1] = s->counter[MPS_S_RETRANS];
+	sent[2] = s->counter[MPS_S_COPIED];
+}
+
+/* Returns what other subflows of the round need not have taken any more. */
+__u32 store_settle(struct mps_subflow_store *s, struct mps_round *r, __u32 seq)
+{
+	const struct mps_taken t = mps_settle(s, r, seq);
+
+	mps_note_taken(s, r, &t);
+	return r->found;
+}
+
+__u32 store_age(const struct mps_subflow_store *s, __u32 start, __u32 end, __u32 us)
+{
+	return mps_ranges_age(&s->ranges, start, end, us);
+}
+
+/* --- mps_store.h; state: what is kept from one call to the next */
+
+__u32 filter_rate(__u32 state[2], __u32 cwnd, __u32 ssthresh, __u32 rate, __u32 now_us)
+{
+	struct mps_subflow_store s = { .rate = state[0], .rate_us = state[1] };
+	struct mps_path p = { .cwnd = cwnd, .ssthresh = ssthresh, .rate = rate };
+
+	mps_filter_rate(&s, &p, now_us);
+	state[0] = s.rate;
+	state[1] = s.rate_us;
+	return p.rate;
+}
+
+__u32 penalise(__u32 state[2], __u32 srtt_us, __u32 carried, __u32 now_us)
+{
+	struct mps_subflow_store s = { .penalty = state[0], .penalty_us = state[1] };
+	const struct mps_path p = { .srtt_us = srtt_us, .flags = carried ? MPS_PATH_CARRIED : 0 };
+	const __u32 withheld = mps_penalise_carrier(&s, &p, now_us);
+
+	state[0] = s.penalty;
+	state[1] = s.penalty_us;
+	return withheld;
+}
+
+__u32 withhold(__u32 state[2], __u32 srtt_us, __u32 cwnd, __u32 now_us)
+{
+	struct mps_subflow_store s = { .penalty = state[0], .penalty_us = state[1] };
+	struct mps_path p = { .srtt_us = srtt_us, .cwnd = cwnd };
+
+	mps_withhold(&s, &p, now_us);
+	state[0] = s.penalty;
+	state[1] = s.penalty_us;
+	return p.cwnd;
+}
+
+__u32 idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
+{
+	return mps_idle_cwnd(cwnd, idle, rto);
+}
+
+__u32 idle_rtt(__u32 srtt_us, __u32 min_us, __u32 idle, __u32 rto)
+{
+	return mps_idle_rtt(srtt_us, min_us, idle, rto);
+}

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Who carries a second copy: mps_copy.h, mps_cfs.h, mps_redundant.h in the words of lists."""
+
+import dataclasses
+import functools
+import random
+
+import headers
+import pytest
+from headers import GROW, NEVER, RATE, carriers, may_copy, takers, verdict
+from hostlib import ACTIVE, BACKUP, CARRIED, LOSS, SNDBUF, WAIT, Path_
+from stateful import (
+    COPIES,
+    NO_ROOM,
+    NO_SUBFLOW,
+    UNKNOWN,
+    Conn,
+    available,
+    minrtt,
+    most_bytes,
+    room,
+    usable,
+)
+
+STATES = 10_000
+
+
+def mask(which):
+    return sum(1 << i for i in which)
+
+
+def that_pays(c):
+    """The first to finish, if that is a quarter before its carriers do."""
+    t = {i: headers.finish(c.paths[i], c.unit, GROW | RATE) for i in takers(c)}
+    if not t or not may_copy(c):
+        return 0
+    left = min((headers.remaining(c, p) for p in carriers(c)), default=NEVER)
+    best = min(t, key=lambda i: (t[i], i))
+    return mask([best]) if t[best] + t[best] // 4 < left else 0
+
+
+def of_cfs(c):
+    """x_f, once nothing is left to give out, if a slower path has the fragment."""
+    fit = takers(c)
+    if not fit or not may_copy(c) or c.pending:
+        return 0
+    fastest = min(fit, key=lambda i: (c.paths[i].srtt, i))
+    slower = [
+        p
+        for p in carriers(c)
+        if p.srtt > c.paths[fastest].srtt or p.flags & (ACTIVE | LOSS) != ACTIVE
+    ]
+    return mask([fastest]) if slower else 0
+
+
+def redundant(c):
+    """Every usable path with room that has not carried it."""
+    if not c.unacked or not c.unit or c.age == UNKNOWN:
+        return 0
+    fit = [i for i in usable(c) if available(c.paths[i])]
+    return mask(i for i in fit if not c.paths[i].flags & CARRIED)
+
+
+POLICIES = {
+    "copy_if_it_pays": that_pays,
+    "cfs_copies": of_cfs,
+    "redundant_copies": redundant,
+}
+
+
+def redundant_picks(c, strict):
+    """All right answers."""
+    ready = [i for i in usable(c) if available(c.paths[i])]
+    if not ready:
+        return {(WAIT, NO_ROOM if usable(c) else NO_SUBFLOW, 0)}
+    if strict and c.unacked:
+        return {(WAIT, COPIES, 0)}
+    most = c.unit if strict and c.unit else NEVER
+    return {(i, 0, min(most, most_bytes(c, i))) for i in minrtt(c, ready)}
+
+
+def lost_behind(c):
+    """Nothing is on its way, and the oldest data was given out longer ago than any round trip."""
+    able = [p for p in c.paths if p.flags & ACTIVE]
+    if any(p.inflight or p.unsent for p in able):
+        return False
+    return bool(c.unacked and c.unit and all(c.age > p.srtt for p in able) and c.age)
+
+
+def quieted(c):
+    """The same with all that can send at rest."""
+    paths = [
+        dataclasses.replace(p, inflight=0, unsent=0) if p.flags & ACTIVE else p
+        for p in c.paths
+    ]
+    return dataclasses.replace(c, paths=paths)
+
+
+@functools.cache
+def cases(seed, count):
+    """(connection, its snapshot, the masks of the policies)"""
+    rng = random.Random(seed)
+    made = [headers.any_snapshot(rng) for _ in range(count)]
+    return [(c, c.snapshot(), [right(c) for right in POLICIES.values()]) for c in made]
+
+
+def faults(lib, seed, count):
+    wrong = set()
+    for c, snapshot, right in cases(seed, count):
+        for name, answer in zip(POLICIES, right, strict=True):
+            if getattr(lib, name)(snapshot) != answer:
+                wrong.add(name)
+        for i, p in enumerate(c.paths):
+            if lib.remaining_us(snapshot, i) != headers.remaining(c, p):
+                wrong.add("remaining")
+        left = min((headers.remaining(c, p) for p in carriers(c)), default=NEVER)
+        if lib.carriers_us(snapshot) != left:
+            wrong.add("carriers")
+        if lib.may_copy(snapshot) != may_copy(c):
+            wrong.add("may_copy")
+        quiet = quieted(c)
+        for state in (c, quiet):
+            if lib.lost_behind(state.snapshot()) != lost_behind(state):
+                wrong.add("lost_behind")
+        for strict in (0, 1):
+            answer = verdict(lib.redundant_pick, snapshot, strict)[:3]
+            if answer not in redundant_picks(c, strict):
+                wrong.add("redundant_pick")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return headers.plain("headers.c")
+
+
+def test_random_states(lib):
+    """Each policy copies, and does not although it might, in many of the states."""
+    assert not faults(lib, 1, STATES)
+    for which in range(len(POLICIES)):
+        copied = sum(bool(right[which]) for _, _, right in cases(1, STATES))
+        held = sum(
+            not right[which] and may_copy(c) and bool(takers(c))
+            for c, _, right in cases(1, STATES)
+        )
+        assert copied > STATES / 20
+        assert held > STATES / 50 or which == 2
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_never(lib, policy):
+    """What no copy may ever do, apart from the statements above."""
+    for c, snapshot, _ in cases(1, STATES):
+        answer = getattr(lib, policy)(snapshot)
+        if not answer:
+            continue
+        assert c.unacked and c.unit
+        one = policy != "redundant_copies"
+        assert not (one and c.pending and c.wnd_left), "fresh data goes first"
+        assert not (one and answer & (answer - 1)), "one path at most"
+        for i in range(32):
+            if not answer >> i & 1:
+                continue
+            p = c.paths[i]
+            assert p.flags & (ACTIVE | SNDBUF | LOSS | CARRIED) == ACTIVE | SNDBUF
+            assert room(p) >= p.mss
+            assert p.srtt or not one
+            others = [q for q in c.paths if q.flags & (ACTIVE | BACKUP) == ACTIVE]
+            assert not (p.flags & BACKUP and others), "backups only where all is lost"
+
+
+def stuck():
+    """10 KB that the second path delivers in 100 ms; the first one takes 10 ms."""
+    fast = Path_(srtt=10_000, cwnd=100)
+    slow = Path_(srtt=50_000, rate=100_000, inflight=10)
+    slow.flags |= CARRIED
+    return Conn([fast, slow], pending=0, unacked=10_000, unit=10_000, age=0)
+
+
+def copies(lib, policy, c):
+    return getattr(lib, policy)(c.snapshot())
+
+
+def test_a_copy_must_be_a_quarter_earlier(lib):
+    c = stuck()
+    ask = functools.partial(copies, lib, "copy_if_it_pays", c)
+    assert lib.carriers_us(c.snapshot()) == 100_000
+    for srtt, right in ((79_999, 1), (80_000, 0)):
+        c.paths[0].srtt = srtt
+        assert ask() == right
+    # data that was just sent needs the rest of a round trip, however fast the path
+    c.paths[1].rate = 0xFFFFFFFF
+    for age, srtt, right in ((0, 39_999, 1), (0, 40_000, 0), (40_000, 8_000, 0)):
+        c.age, c.paths[0].srtt = age, srtt
+        assert ask() == right
+    # corked: a queue although the window is open
+    c.paths[1].inflight, c.paths[1].unsent = 0, 100
+    c.paths[0].srtt = 10**6
+    assert ask() == 1
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_peers_window_is_full(lib, policy):
+    """CFS waits for the tail; the others may copy while nothing can be given out."""
+    c = stuck()
+    assert copies(lib, policy, c) == 1
+    c.pending, c.wnd_left = 1 << 20, 0
+    assert copies(lib, policy, c) == (policy != "cfs_copies")
+
+
+def test_cfs_copies_from_the_slower_only(lib):
+    c = stuck()
+    slow = c.paths[1]
+    slow.srtt = 10_000
+    assert copies(lib, "cfs_copies", c) == 0
+    slow.srtt += 1
+    assert copies(lib, "cfs_copies", c) == 1
+    slow.srtt = 5_000
+    for flags in (CARRIED, CARRIED | ACTIVE | LOSS):
+        slow.flags = flags
+        assert copies(lib, "cfs_copies", c) == 1

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0
+"""ECF's extended form against its two inequalities in whole numbers; switched off, the paper."""
+
+import functools
+import random
+from ctypes import c_uint32
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import exact
+import headers
+import pytest
+from headers import GROW, RATE, finish, verdict
+from hostlib import ACTIVE, CARRIED, LOSS, SNDBUF, WAIT, Path_
+from stateful import (
+    FASTER,
+    NO_ROOM,
+    NO_SUBFLOW,
+    Conn,
+    any_path,
+    available,
+    draw,
+    held,
+    minrtt,
+    most_bytes,
+    room,
+    usable,
+)
+
+STATES = 10_000
+
+
+@dataclass(frozen=True)
+class Options:
+    beta: int = 250
+    estimate: int = GROW | RATE
+    whole: int = 1
+
+    def words(self):
+        return (c_uint32 * 3)(self.beta, self.estimate, self.whole)
+
+
+def unit(c, p, o):
+    """What a choice hands over at least."""
+    return max(p.mss, c.unit) if o.whole else p.mss
+
+
+def waits(c, f, s, waiting, o):
+    """(waits for f, waiting afterwards) by the two inequalities."""
+    delta = max(f.mdev, s.mdev)
+    margin = 1 + waiting * Fraction(o.beta, 1000)
+    t_s = finish(s, unit(c, s, o), o.estimate)
+    if finish(f, c.pending, o.estimate) >= margin * (t_s + delta):
+        return False, 0
+    if finish(s, c.pending, o.estimate) < 2 * f.srtt + delta:
+        return False, waiting
+    return True, 1
+
+
+def right(c, waiting, o):
+    """All right answers: (path, reason, waiting afterwards)."""
+    may = usable(c)
+    if not may:
+        return {(WAIT, NO_SUBFLOW, waiting)}
+    ready = [i for i in may if available(c.paths[i])]
+
+    def first(which):
+        t = {i: finish(c.paths[i], unit(c, c.paths[i], o), o.estimate) for i in which}
+        return [i for i in t if t[i] == min(t.values())]
+
+    known = [i for i in may if c.paths[i].srtt and not c.paths[i].flags & LOSS]
+    second = minrtt(c, ready)
+    samples = {i for i in second if not known or not c.paths[i].srtt}
+    if samples:
+        return {(i, 0, waiting) for i in samples}
+    answers = set()
+    for f in first(known):
+        fast = c.paths[f]
+        if fast.flags & SNDBUF and room(fast):
+            answers.add((f, 0, waiting))
+        elif not ready:
+            answers.add((WAIT, NO_ROOM, waiting))
+        else:
+            for s in first([i for i in ready if i in known]):
+                wait, after = False, waiting
+                if held(fast):
+                    wait, after = waits(c, fast, c.paths[s], waiting, o)
+                answers.add((WAIT, FASTER, after) if wait else (s, 0, after))
+    return answers or {(WAIT, NO_ROOM, waiting)}
+
+
+def any_options(rng):
+    return Options(
+        rng.choice([0, 250, 1000, 10_000]),
+        rng.choice([0, GROW, RATE, GROW | RATE]),
+        rng.randint(0, 1),
+    )
+
+
+def any_state(rng):
+    kind = rng.choice(["wide", "small", "real"])
+    c = Conn([headers.any_carrier(rng, kind) for _ in range(rng.randint(0, 8))])
+    for p in c.paths:
+        if rng.random() < 0.5:
+            p.inflight = p.cwnd
+        if rng.random() < 0.5:
+            p.mdev = draw(rng, max(1, p.srtt))
+    c.pending = draw(rng, 30 if kind == "small" else 1 << 63)
+    c.wnd_left = draw(rng, 1 << 63)
+    c.unit = rng.choice([0, 1, 1428, 32768, rng.randint(0, 65535)])
+    return c, rng.randint(0, 1), any_options(rng)
+
+
+def turning(c, f, s, waiting, o, which):
+    """The least backlog with which one of the inequalities is the other way."""
+    low, high = 0, headers.MOST_BYTES
+    delta = max(f.mdev, s.mdev)
+    margin = 1 + waiting * Fraction(o.beta, 1000)
+    limit = margin * (finish(s, unit(c, s, o), o.estimate) + delta)
+    while low < high:
+        k = (low + high) // 2
+        if which:
+            beyond = finish(s, k, o.estimate) >= 2 * f.srtt + delta
+        else:
+            beyond = finish(f, k, o.estimate) >= limit
+        low, high = (low, k) if beyond else (k + 1, high)
+    return low
+
+
+def boundary_state(rng):
+    """x_f full, and a backlog on or one byte beside the point where the form turns."""
+    c, waiting, o = any_state(rng)
+    kind = rng.choice(["wide", "real", "small"])
+    f, s = any_path(rng, kind), any_path(rng, kind)
+    f.srtt, s.srtt = sorted((max(1, f.srtt), max(1, s.srtt)))
+    f.srtt = max(1, f.srtt // rng.choice([1, 2, 5]))
+    for p in (f, s):
+        p.flags, p.unsent = ACTIVE | SNDBUF, 0
+        p.mdev = rng.choice([0, draw(rng, p.srtt)])
+        if rng.random() < 0.5:
+            p.rate = min(0xFFFFFFFF, headers.rate_of(p))
+    f.inflight, s.inflight = f.cwnd, rng.randrange(s.cwnd)
+    turn = turning(c, f, s, waiting, o, rng.random() < 0.3)
+    c.pending = max(0, turn + rng.choice([-1, -1, 0, 1]))
+    c.unit = min(c.unit, max(1, c.pending))
+    c.paths = [f, s] if rng.random() < 0.5 else [s, f]
+    return c, waiting, o
+
+
+def wrapping_state(rng):
+    """x_f takes 2^61 us, of which nothing is left in 64 bits once it is in thousandths."""
+    f = Path_(srtt=1 << 27, cwnd=1, inflight=1, mss=1, ssthresh=1)
+    s = Path_(srtt=headers.MOST_RTT, cwnd=rng.randint(1, 100), ssthresh=1)
+    return Conn([f, s], pending=headers.MOST_BYTES), 0, any_options(rng)
+
+
+@functools.cache
+def cases(seed, count):
+    """(connection, waiting, options, its snapshot, right answers)"""
+    rng = random.Random(seed)
+    kinds = [any_state, boundary_state] * 20 + [wrapping_state]
+    made = [kinds[i % len(kinds)](rng) for i in range(count)]
+    return [(*case, case[0].snapshot(), right(*case)) for case in made]
+
+
+def of_paper(lib, seed, count):
+    """States, any and those around the paper's turning points, where "off" is not the paper."""
+    bad = []
+    for case in exact.states(random.Random(seed), count):
+        c = Conn(case.paths, case.pending, case.wnd_left, unit=case.unit)
+        o = Options(case.beta, 0, 0).words()
+        off = verdict(lib.ecf_pick, c.snapshot(), case.waiting, o)
+        paper = verdict(lib.ecf_paper_pick, c.snapshot(), case.waiting, case.beta)
+        path, reason, _, waiting = off
+        if off != paper or (path, reason, waiting) not in exact.ecf(case):
+            bad.append((case, off, paper))
+    return bad
+
+
+def faults(lib, seed, count):
+    wrong = set()
+    for c, waiting, o, snapshot, answers in cases(seed, count):
+        path, reason, nbytes, after = verdict(
+            lib.ecf_pick, snapshot, waiting, o.words()
+        )
+        paper = not o.estimate and not o.whole
+        if not paper and (path, reason, after) not in answers:
+            wrong.add("pick")
+        if nbytes % 2**32 != (0 if path == WAIT else most_bytes(c, path)):
+            wrong.add("bytes")
+    if of_paper(lib, seed, count // 4):
+        wrong.add("paper")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return headers.plain("headers.c")
+
+
+def test_random_states(lib):
+    """Any states and those around the turning points; each outcome is decided often."""
+    assert not faults(lib, 1, STATES)
+    reached = {}
+    for _, waiting, _, _, answers in cases(1, STATES):
+        if len(answers) == 1:
+            path, reason, after = next(iter(answers))
+            what = (path == WAIT and reason, waiting, after)
+            reached[what] = reached.get(what, 0) + 1
+    for waiting in (0, 1):
+        assert reached[FASTER, waiting, 1] > STATES / 50
+        assert reached[False, waiting, waiting] > STATES / 50
+        assert reached[NO_ROOM, waiting, waiting] > STATES / 500
+        assert reached[NO_SUBFLOW, waiting, waiting] > STATES / 500
+    assert reached[False, 1, 0] > STATES / 50
+
+
+def test_switched_off_it_is_the_paper(lib):
+    assert not of_paper(lib, 2, STATES)
+
+
+def test_waits_only_for_what_comes_back(lib):
+    """With nothing in flight and no queue anywhere nothing is left to wait for."""
+    waited = 0
+    for c, waiting, o, snapshot, _ in cases(1, STATES):
+        path, reason, _, after = verdict(lib.ecf_pick, snapshot, waiting, o.words())
+        if (path, reason) != (WAIT, FASTER):
+            continue
+        waited += 1
+        assert any(held(c.paths[i]) and c.paths[i].srtt for i in usable(c))
+        idle = replace(c, paths=[replace(p, inflight=0, unsent=0) for p in c.paths])
+        path, reason, *_ = verdict(lib.ecf_pick, idle.snapshot(), after, o.words())
+        assert reason != FASTER
+    assert waited > STATES / 20
+
+
+def pick(lib, c, **options):
+    return verdict(lib.ecf_pick, c.snapshot(), 0, Options(**options).words())[:2]
+
+
+def test_what_each_option_changes(lib):
+    """By hand: 10 segments of 1000 bytes in 20 ms, full; one segment in 45 ms on the other path."""
+    fast = Path_(srtt=20_000, cwnd=10, inflight=10, ssthresh=10)
+    slow = Path_(srtt=45_000, cwnd=10, ssthresh=10)
+    c = Conn([fast, slow], pending=13_000, unit=10_000)
+    # 20 + 26 = 46 ms is later, even than a fragment of a window
+    assert pick(lib, c, estimate=0, whole=1) == (1, 0)
+    # of two fragments' length, which takes 90 ms
+    c.unit = 20_000
+    assert pick(lib, c, estimate=0, whole=1) == (WAIT, FASTER)
+    assert pick(lib, c, estimate=0, whole=0) == (1, 0)
+    # a growing window has the second 10 segments out after one round trip more
+    fast.ssthresh = 0xFFFFFFFF
+    assert pick(lib, c, estimate=GROW, whole=0) == (WAIT, FASTER)
+    # which helps nothing where the bottleneck is known
+    fast.rate = 100_000
+    assert pick(lib, c, estimate=GROW | RATE, whole=0) == (1, 0)
+
+
+def test_a_gap_of_less_than_a_segment_is_room(lib):
+    fast, slow = Path_(srtt=20_000, cwnd=10, inflight=9, unsent=1), Path_(srtt=90_000)
+    c = Conn([fast, slow], pending=100)
+    assert verdict(lib.ecf_pick, c.snapshot(), 0, Options().words())[:3] == (0, 0, 999)
+    fast.flags &= ~SNDBUF
+    assert pick(lib, c) != (0, 0)
+
+
+def test_carried_data_makes_no_difference(lib):
+    for c, waiting, o, snapshot, _ in cases(1, STATES)[: STATES // 10]:
+        other = replace(c, paths=[replace(p, flags=p.flags ^ CARRIED) for p in c.paths])
+        before = verdict(lib.ecf_pick, snapshot, waiting, o.words())
+        assert verdict(lib.ecf_pick, other.snapshot(), waiting, o.words()) == before
+
+
+@pytest.mark.parametrize("start", [0, 1, (1 << 32) - 30_000])
+def test_a_writer_that_waits_has_as_much_again(start):
+    """Until 20 ms after it waited last; from the last idle time on; and nothing without it."""
+    lib = headers.plain("headers.c")
+    state = (headers.U64 * 2)()
+
+    def pending(ms, given, waits, unacked=1):
+        now = (start + ms * 1000) % (1 << 32)
+        return lib.ecf_look_ahead(100, unacked, now, given, waits, state)
+
+    assert pending(0, 5000, 0, unacked=0) == 100
+    assert pending(1, 6000, 0) == 100
+    assert pending(2, 7000, 1) == 100 + 2000
+    assert pending(22, 9000, 0) == 100 + 4000
+    assert pending(23, 9000, 0) == 100
+    assert pending(24, 9000, 0) == 100
+    assert pending(25, 9500, 1) == 100 + 4500
+    # what went before the connection was idle does not count
+    assert pending(26, 9500, 1, unacked=0) == 100
+    assert pending(27, 9600, 1) == 100 + 100

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Proof that the tests of estimates, copies and stores bite: wrong headers must be found out.
+
+Each judge is a module whose faults(lib, seed, count) says what is wrong with a header.
+"""
+
+import headers
+import hostlib
+import pytest
+import test_copies
+import test_ecf_extended
+import test_first_sample
+import test_ranges
+import test_reinject
+import test_settle
+import test_store
+import test_time
+
+SEED = 7
+# header, C file that has it, who judges it, by how many states
+JUDGES = {
+    "ranges": ("mps_ranges.h", "store.c", test_ranges, 10),
+    "settle": ("mps_settle.h", "store.c", test_settle, 30),
+    "noted": ("mps_store.h", "store.c", test_settle, 30),
+    "store": ("mps_store.h", "store.c", test_store, 2_000),
+    "time": ("mps_time.h", "headers.c", test_time, 1_500),
+    "copy": ("mps_copy.h", "headers.c", test_copies, 1_500),
+    "cfs": ("mps_cfs.h", "headers.c", test_copies, 1_500),
+    "redundant": ("mps_redundant.h", "headers.c", test_copies, 1_500),
+    "reinject": ("mps_reinject.h", "headers.c", test_reinject, 1_500),
+    "sample": ("mps_minrtt.h", "headers.c", test_first_sample, 200),
+    "ecf": ("mps_ecf_extended.h", "headers.c", test_ecf_extended, 1_500),
+}
+
+# judge: {name: (text, once in the header; what it becomes; the fault that must be found)}
+MUTANTS = {
+    "ranges": {
+        "oldest-forgotten": ("if (!mps_before(una, a_end))\n\t\treturn;", "return;", "carrier missed"),
+        "joined-with-acknowledged": ("*b = *a;", ";", "carrier missed"),
+        "widest-gap": ("if (claim < least) {", "if (claim >= least || !i) {", "claims more"),
+        "acknowledged-kept": ("claim = -0x7fffffff;", ";", "no carrier"),
+        "never-forgotten": ("g->nr = 0;", ";", "stale"),
+        "all-forgotten": ("if (mps_before(una, mps_range_end(&g->range[i])))\n\t\t\treturn g->nr;", "", "carrier missed"),
+        "hull-without-start": ("mps_range_set(b, mps_before(a->start, b->start) ? a->start : b->start,", "mps_range_set(b, b->start,", "carrier missed"),
+        "hull-without-end": ("mps_before(b_end, a_end) ? a_end : b_end);", "b_end);", "carrier missed"),
+        "hull-by-plain-numbers": ("return (__s32)(a - b) < 0;", "return a < b;", "carrier missed"),
+        "joined-over-gaps": ("mps_range_end(last) == start && ", "", "no carrier"),
+        "joined-for-ever": ("last->tick == mps_tick(us)", "1", "too old"),
+        "ticks-of-the-clock": ("#define MPS_TICK_BITS 13", "#define MPS_TICK_BITS 14", "too old"),
+        "ticks-do-not-wrap": (") & (MPS_TICKS - 1);\n\t\tif", ");\n\t\tif", "too old"),
+        "long-ones-cut": ("length <= MPS_LENGTH_MAX ? length :", "1 ? length & MPS_LENGTH_MAX :", "carrier missed"),
+        "kilobytes-rounded-down": ("(length + 1023) >> 10", "length >> 10", "carrier missed"),
+        "one-too-many": ("if (nr >= MPS_RANGES)\n", "if (nr > MPS_RANGES)\n", "no carrier"),
+        "fewer-are-exact": ("#define MPS_RANGES 16", "#define MPS_RANGES 14", "claims more"),
+        "end-included": ("!mps_before(start, mps_range_end(r)))", "mps_before(mps_range_end(r), start))", "no carrier"),
+        "oldest-age": ("if (ticks << MPS_TICK_BITS < age)", "if (age == MPS_NEVER)", "too old"),
+        "empty-range": ("if (!mps_before(start, end))\n\t\treturn nr;", "", "no carrier"),
+    },
+    "settle": {
+        "before-the-first-round": ("s->settled ? seq - s->seq : 0", "seq - s->seq", "bytes"),
+        "going-back-unseen": ("if (mps_before(r->head, s->head))", "if (0)", "bytes"),
+        "fragment-whole": ("t.chosen = moved < s->length ? moved : s->length;", "t.chosen = s->length;", "bytes"),
+        "fragment-is-new": ("moved -= t.chosen;", ";", "bytes"),
+        "others-ignored": ("way -= way < r->found ? way : r->found;", ";", "sums"),
+        "not-found": ("r->found += t.fresh;", ";", "sums"),
+        "all-is-new": ("t.fresh = moved < way ? moved : way;", "t.fresh = moved;", "bytes"),
+        "copies-are-new": ("s->account == MPS_S_COPIED", "0", "bytes"),
+        "again-is-new": ("!s->length && s->account == MPS_S_RETRANS", "0", "bytes"),
+        "unasked-not-counted": ("s->counter[MPS_S_RETRANS] += t.oldest;", ";", "bytes"),
+        "way-not-noted": ("s->head = r->head;", ";", "bytes"),
+        "choice-kept": ("s->account = MPS_S_SENT;", ";", "bytes"),
+        "length-kept": ("s->length = 0;", ";", "bytes"),
+    },
+    "noted": {
+        "new-data-not-noted": ("if (t->fresh)", "if (0)", "carrier missed"),
+        "oldest-not-noted": ("if (t->oldest)", "if (0)", "carrier missed"),
+        "only-what-one-took": ("t->from, t->to, r->una, r->now_us", "t->from, t->from + t->fresh, r->una, r->now_us", "carrier missed"),
+    },
+    "store": {
+        "lower-rates-count": ("p->rate >= s->rate || age", "1 || age", "rate"),
+        "for-ever": ("|| age > limit", "", "rate"),
+        "not-seen-again": ("p->rate >= s->rate", "p->rate > s->rate", "rate"),
+        "limit-included": ("age > limit", "age >= limit", "rate"),
+        "slow-start-forgotten": ("6 * MPS_RATE_US", "MPS_RATE_US", "rate"),
+        "silence-is-a-rate": ("if (p->rate && (", "if ((", "rate"),
+        "each-time": ("(s->penalty && now_us - s->penalty_us < p->srtt_us)", "0", "penalty"),
+        "everybody": ("!(p->flags & MPS_PATH_CARRIED) ||", "", "penalty"),
+        "never-back": ("s->penalty - (__u32)back : 0", "s->penalty : 0", "penalty"),
+        "from-anew": ("left = mps_penalty_left(s, p, now_us);\n\tleft +=", "left =", "penalty"),
+        "no-limit": ("left < MPS_PENALTY_MAX ? left : MPS_PENALTY_MAX", "left", "penalty"),
+        "time-not-noted": ("s->penalty_us = now_us;", ";", "penalty"),
+        "window-of-32-bits": ("(__u32)((__u64)p->cwnd *", "(__u32)(p->cwnd *", "penalty"),
+        "no-window-left": ("p->cwnd = cwnd ?: 1;", "p->cwnd = cwnd;", "penalty"),
+        "old-penalty-kept": ("s->penalty = left ? s->penalty : 0;", "", "penalty"),
+        "one-halving-more": ("halvings = (idle - 1) / rto;", "halvings = idle / rto;", "idle window"),
+        "idle-at-once": ("!rto || idle <= rto", "!rto", "idle window"),
+        "below-the-floor": ("return cwnd > floor ? cwnd : floor;", "return cwnd;", "idle window"),
+        "shift-wraps": ("halvings < 32 ? cwnd >> halvings : 0", "cwnd >> (halvings & 31)", "idle window"),
+        "never-idle": ("idle > rto && min_us < srtt_us ? min_us : srtt_us", "srtt_us", "idle rtt"),
+        "larger-rtt": ("idle > rto && min_us < srtt_us", "idle > rto", "idle rtt"),
+    },
+    "time": {
+        "never-grows": ("!(how & MPS_EST_GROW) || ", "1 || ", "finish"),
+        "always-grows": ("!(how & MPS_EST_GROW) || ", "", "finish"),
+        "beyond-ssthresh": ("|| wnd >= limit", "", "finish"),
+        "limit-passed": ("wnd = mps_min(2 * wnd, limit);", "wnd = 2 * wnd;", "finish"),
+        "one-round-more": ("#define MPS_GROW_ROUNDS 8", "#define MPS_GROW_ROUNDS 9", "finish"),
+        "first-room-kept": ("room = wnd;", ";", "finish"),
+        "room-ignored": ("p->cwnd > p->inflight ? mps_bytes(p->cwnd - p->inflight, p) : 0", "mps_bytes(p->cwnd, p)", "finish"),
+        "queue-ignored": ("MPS_BYTES_MAX) + p->unsent,", "MPS_BYTES_MAX),", "finish"),
+        "rate-ignored": ("if (!rate)\n\t\treturn t;", "return t;", "finish"),
+        "rate-always": ("how & MPS_EST_RATE ? mps_known_rate(p) : 0", "mps_known_rate(p)", "finish"),
+        "front-added-to-rtt": ("busy = mps_max(rtt, ", "busy = rtt + (", "finish"),
+        "front-ignored": ("mps_duration(mps_bytes(p->inflight, p), rate)", "0", "finish"),
+        "rtt-unbounded": ("mps_min(p->srtt_us, MPS_RTT_MAX)", "p->srtt_us", "finish"),
+        "bytes-unbounded": ("mps_min(bytes, MPS_BYTES_MAX) * MPS_USEC", "bytes * MPS_USEC", "duration"),
+        "rate-of-32-bits": ("2ULL * p->rate", "2U * p->rate", "rate"),
+        "known-at-once": ("p->ssthresh == ~0U ? 2ULL * p->rate : p->rate", "p->rate", "rate"),
+    },
+    "copy": {
+        "lost-while-under-way": ("if (mps_has_inflight(p))\n\t\t\treturn 0;", "", "lost_behind"),
+        "lost-at-once": ("c->age_us > longest;", "1;", "lost_behind"),
+        "dead-ones-wait": ("if (!mps_is_active(p))\n\t\t\tcontinue;", "", "lost_behind"),
+        "window-not-looked-at": ("!(c->pending && c->wnd_left) && ", "!c->pending && ", "may_copy"),
+        "fresh-data-waits": ("!(c->pending && c->wnd_left) && ", "", "copy_if_it_pays"),
+        "all-acknowledged": ("return c->unacked && c->unit && !", "return c->unit && !", "may_copy"),
+        "no-fragment": ("c->unit && !", "!", "may_copy"),
+        "carriers-unknown": (" && c->age_us != ~0U", "", "copy_if_it_pays"),
+        "to-a-carrier": ("p->srtt_us &&\n\t       !(p->flags & MPS_PATH_CARRIED)", "p->srtt_us", "copy_if_it_pays"),
+        "to-an-unknown-path": ("&& p->srtt_us &&", "&&", "copy_if_it_pays"),
+        "without-room": (" && mps_is_available(p)", "", "copy_if_it_pays"),
+        "any-tier": ("return mps_is_usable(p, tier) && ", "return mps_is_active(p) && ", "copy_if_it_pays"),
+        "age-ignored": ("p->srtt_us - c->age_us : over", "p->srtt_us : over", "remaining"),
+        "repairs-at-once": ("p->flags & MPS_PATH_REPAIRS ? p->srtt_us : 0", "0", "remaining"),
+        "age-wraps": ("p->srtt_us > c->age_us ? p->srtt_us - c->age_us : over", "p->srtt_us - c->age_us", "remaining"),
+        "trip-ignored": ("mps_max(trip, mps_duration(c->unit, rate))", "mps_duration(c->unit, rate)", "remaining"),
+        "held-delivers": (" || held", "", "remaining"),
+        "lossy-delivers": ("|| p->flags & MPS_PATH_LOSS ", "", "remaining"),
+        "slowest-carrier": ("best = mps_min(best, mps_remaining_us", "best = best == ~0ULL ? 0 : best, best = mps_max(best, mps_remaining_us", "carriers"),
+        "all-carry": ("if (c->path[i].flags & MPS_PATH_CARRIED)\n", "", "carriers"),
+        "no-margin": ("t + t / 4 < left", "t < left", "copy_if_it_pays"),
+        "or-equal": ("t + t / 4 < left", "t + t / 4 <= left", "copy_if_it_pays"),
+        "last-that-pays": ("t < best && ", "", "copy_if_it_pays"),
+        "all-that-pay": ("mask = 1U << i;", "mask |= 1U << i;", "copy_if_it_pays"),
+        "without-growth": ("MPS_EST_GROW | MPS_EST_RATE", "MPS_EST_RATE", "copy_if_it_pays"),
+    },
+    "cfs": {
+        "from-equals": ("p->srtt_us > rtt", "p->srtt_us >= rtt", "cfs_copies"),
+        "from-anybody": ("if (!(p->flags & MPS_PATH_CARRIED))\n\t\t\tcontinue;\n", "", "cfs_copies"),
+        "dead-is-fast": ("|| !mps_is_active(p) ", "", "cfs_copies"),
+        "lossy-is-fast": (" || p->flags & MPS_PATH_LOSS", "", "cfs_copies"),
+        "slowest-takes-it": ("p->srtt_us < best_rtt)", "(best < 0 || p->srtt_us > best_rtt))", "cfs_copies"),
+        "before-the-tail": ("|| c->pending ", "", "cfs_copies"),
+        "always": ("|| !mps_cfs_slower_carrier(c, c->path[f & (MPS_MAX_PATHS - 1)].srtt_us)", "", "cfs_copies"),
+        "beyond-the-last": ("if (i >= c->nr_paths)\n\t\t\tbreak;\n\t\tif (mps_can", "if (mps_can", "cfs_copies"),
+    },
+    "redundant": {
+        "one-copy": ("mask |= 1U << i;", "mask = 1U << i;", "redundant_copies"),
+        "to-carriers": (" &&\n\t\t    !(p->flags & MPS_PATH_CARRIED)", "", "redundant_copies"),
+        "without-room": ("&& mps_is_available(p) ", "", "redundant_copies"),
+        "any-tier": ("mps_is_usable(p, (__u32)tier)", "mps_is_active(p)", "redundant_copies"),
+        "carriers-unknown": (" || c->age_us == ~0U", "", "redundant_copies"),
+        "all-acknowledged": ("|| !c->unacked ", "", "redundant_copies"),
+        "never-strict": ("v.path < 0 || !strict", "1", "redundant_pick"),
+        "always-strict": ("|| !strict)", ")", "redundant_pick"),
+        "many-fragments": ("mps_min(v.bytes, c->unit ?: v.bytes)", "v.bytes", "redundant_pick"),
+        "no-bytes": ("c->unit ?: v.bytes", "c->unit", "redundant_pick"),
+    },
+    "reinject": {
+        "queue-always": ("in_vain > mss && ", "", "until done"),
+        "queue-never": ("in_vain > mss && ", "0 && ", "until done"),
+        "one-segment-in-vain": ("in_vain > mss", "in_vain >= mss", "until done"),
+        "silence-ignored": ("p->srtt_us && silent_us >", "0 && silent_us >", "left"),
+        "silence-of-32-bits": ("(__u64)p->srtt_us + 4ULL * p->mdev_us", "p->srtt_us + 4U * p->mdev_us", "left"),
+        "dead-delivers": ("!(p->flags & MPS_PATH_ACTIVE) || ", "", "left"),
+        "least-left": ("o->left_us = mps_max(", "o->left_us = mps_min(", "left"),
+        "closed-counts": ("if (!(p->flags & MPS_PATH_SENDS))\n\t\treturn 0;\n", "", "counted"),
+        "backups-copy": ("p->flags & MPS_PATH_BACKUP || ", "", "copy"),
+        "last-idle": (" || o->copy_us != MPS_NEVER_US", "", "copy"),
+        "unknown-is-none": (": MPS_NEVER_US - 1;", ": MPS_NEVER_US;", "copy"),
+        "without-rate": ("MPS_EST_GROW | MPS_EST_RATE", "MPS_EST_GROW", "copy"),
+        "no-margin": ("o->copy_us + o->copy_us / 4 <", "o->copy_us <", "pays"),
+        "or-equal": ("o->copy_us / 4 < o", "o->copy_us / 4 <= o", "pays"),
+    },
+    "sample": {
+        "never": ("if (mps_wants_first_sample(c, p))", "if (0)", "no sample"),
+        "the-end-too": ("c->pending > c->unit", "c->pending", "the end of the data"),
+        "unknown-is-fastest": ("p->srtt_us ? p->srtt_us : 1ULL << 32", "p->srtt_us", "the end of the data"),
+    },
+    "ecf": {
+        "fragment-always": ("return whole && c->unit", "return c->unit", "pick"),
+        "fragment-never": ("return whole && c->unit", "return 0 && c->unit", "pick"),
+        "no-gap": ("p->flags & MPS_PATH_SNDBUF && mps_cwnd_room(p)", "mps_is_available(p)", "pick"),
+        "gap-without-buffer": ("p->flags & MPS_PATH_SNDBUF && mps_cwnd_room(p)", "mps_cwnd_room(p)", "pick"),
+        "lossy-is-first": ("p->flags & MPS_PATH_LOSS || ", "", "pick"),
+        "unknown-is-first": (" || !p->srtt_us)\n", ")\n", "pick"),
+        "full-is-second": ("if (room && !mps_is_available(p))", "if (0)", "pick"),
+        "delta-of-f": ("f->mdev_us > s->mdev_us ? f->mdev_us : s->mdev_us", "f->mdev_us", "pick"),
+        "delta-dropped": ("o->estimate) + delta;", "o->estimate);", "pick"),
+        "beta-always": ("(st->waiting ? (__u64)o->beta : 0)", "o->beta", "pick"),
+        "first-or-equal": ("!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)", "mps_product_less(t_s, gain, t_f, MPS_ECF_BETA_SCALE)", "pick"),
+        "64-bits": ("!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)", "t_f * MPS_ECF_BETA_SCALE >= t_s * gain", "pick"),
+        "never-cleared": ("st->waiting = 0;", ";", "pick"),
+        "never-set": ("st->waiting = 1;", ";", "pick"),
+        "second-dropped": ("if (mps_finish_us(s, c->pending, o->estimate) <", "if (0 <", "pick"),
+        "second-of-one-rtt": ("2ULL * f->srtt_us + delta", "1ULL * f->srtt_us + delta", "pick"),
+        "second-or-equal": ("c->pending, o->estimate) < 2ULL", "c->pending, o->estimate) <= 2ULL", "pick"),
+        "waits-for-nothing": (" || !mps_has_inflight(fast))", ")", "pick"),
+        "no-first-sample": ("(f < 0 || !c->path[s & (MPS_MAX_PATHS - 1)].srtt_us)", "f < 0", "pick"),
+        "never-the-paper": ("if (!o->estimate && !o->whole)", "if (0)", "paper"),
+        "whole-is-the-paper": ("!o->estimate && !o->whole", "!o->estimate", "pick"),
+    },
+}  # fmt: skip
+ALL = [(judge, name) for judge, some in MUTANTS.items() for name in some]
+
+
+@pytest.fixture(scope="module")
+def suspects(tmp_path_factory):
+    """Of each mutant a future with its library; they are built side by side."""
+
+    def make(which):
+        judge, name = which
+        header, source, *_ = JUDGES[judge]
+        text, changed, _ = MUTANTS[judge][name]
+        out = tmp_path_factory.getbasetemp() / "headers" / judge / name
+        include = hostlib.altered(out, header, text, changed)
+        flags = ["-O0", *hostlib.QUIET]
+        return headers.build(source, out / "lib.so", include, flags)
+
+    with hostlib.side_by_side(make, ALL) as found:
+        yield found
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_no_fault_in_the_header(judge):
+    """The control: with nothing changed, nothing is found."""
+    _, source, module, count = JUDGES[judge]
+    assert not module.faults(headers.plain(source), SEED, count)
+
+
+@pytest.mark.parametrize(("judge", "name"), ALL)
+def test_mutant_is_found(judge, name, suspects):
+    *_, module, count = JUDGES[judge]
+    lib, fault = suspects[judge, name].result(), MUTANTS[judge][name][2]
+    # what is wrong everywhere is found in few states
+    assert any(fault in module.faults(lib, SEED, n) for n in (count // 10, count))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""mps_ranges.h beside a plain list of all that a subflow was ever given.
+
+Sequence numbers and times of the list have no limit; the header sees their low halves.
+"""
+
+import ctypes
+import itertools
+import random
+from dataclasses import dataclass, field
+
+import headers
+import pytest
+from stateful import UNKNOWN
+
+RANGES = 16
+TICK_US = 8192
+TICKS = 1024
+GUARD = 64
+U32 = 1 << 32
+LIVES = 150
+STEPS = 200
+
+
+@dataclass
+class Life:
+    """What one subflow was given: bursts (start, end, time), oldest first."""
+
+    lib: object
+    una: int
+    head: int
+    now: int
+    bursts: list = field(default_factory=list)  # what can still be asked for
+    claims: int = 0  # up to here there were more of them than there is place for ...
+    vague: int = 0  # ... without those that are contiguous, and with them
+    rough: bool = False  # it has long ones, whose ends are rounded up
+    faults: set = field(default_factory=set)
+
+    def __post_init__(self):
+        self.size = self.lib.ranges_size()
+        self.memory = (ctypes.c_uint8 * (self.size + GUARD))()
+        self.memory[self.size :] = [0xA5] * GUARD
+
+    def give(self, start, end):
+        nr = self.lib.ranges_add(
+            self.memory, start % U32, end % U32, self.una % U32, self.now % U32
+        )
+        if end > start:
+            self.bursts.append((start, end, self.now))
+            self.bursts = [b for b in self.bursts if b[1] > self.una]
+            self.crowd()
+        if nr > RANGES or nr != int.from_bytes(self.memory[:4], "little"):
+            self.faults.add("number")
+        if set(self.memory[self.size :]) != {0xA5}:
+            self.faults.add("beyond")
+
+    def crowd(self):
+        apart = [a[1] != b[0] for a, b in itertools.pairwise(self.bursts)]
+        far = max((b[1] for b in self.bursts), default=0)
+        if sum(apart) >= RANGES:
+            self.claims = far
+        if len(apart) >= RANGES:
+            self.vague = far
+
+    def age(self, start, end):
+        found = self.lib.ranges_age(self.memory, start % U32, end % U32, self.now % U32)
+        return None if found == UNKNOWN else found
+
+    def forget(self):
+        nr = self.lib.ranges_forget(self.memory, self.una % U32)
+        if nr and all(end <= self.una for _, end, _ in self.bursts):
+            self.faults.add("number")
+
+    def look(self, start, end):
+        """One question; start is not acknowledged yet."""
+        age = self.age(start, end)
+        mine = [b for b in self.bursts if b[0] < end and start < b[1]]
+        if age is None:
+            if mine:
+                self.faults.add("carrier missed")
+            return "none"
+        if not mine:
+            if start >= self.claims and not self.rough:
+                self.faults.add("no carrier")
+            return "hull"
+        ages = [self.now // TICK_US - b[2] // TICK_US for b in mine]
+        ages = [a % TICKS * TICK_US for a in ages]
+        exact = start >= self.vague and not self.rough
+        if exact and age < min(ages):
+            self.faults.add("too young")
+        # what was joined is as young as its youngest part; old ages come round
+        if (exact or max(ages) < TICKS // 2 * TICK_US) and age > min(ages):
+            self.faults.add("too old")
+        return "exact" if exact else "old"
+
+
+def live(lib, rng):
+    """(faults, how often each kind of answer was met) of one connection's subflow."""
+    una = rng.choice([0, U32 - rng.randint(0, 1 << 22), rng.getrandbits(40)])
+    now = rng.choice([0, U32 - rng.randint(0, 1 << 22), rng.getrandbits(40)])
+    one = Life(lib, una, una, now)
+    most = rng.choice([3000, 32768, 1 << 26])
+    one.rough = most > 1 << 20
+    met = {}
+    for _ in range(STEPS):
+        one.now += rng.choice([0, 1, rng.randint(0, 8000), rng.randint(0, 300_000)])
+        what = rng.random()
+        size = rng.choice([0, *[rng.randint(0, most)] * 9])
+        if what < 0.55:
+            # this subflow's turn, often after another one's
+            one.head += rng.choice([0, 0, 1, rng.randint(0, most)])
+            one.give(one.head, one.head + size)
+            one.head += size
+        elif what < 0.65 and one.head > one.una:
+            # a copy of the oldest data, or all of it anew
+            one.give(one.una, min(one.head, one.una + size))
+            if rng.random() < 0.3:
+                one.head = max(one.una, rng.randint(one.una, one.head))
+        elif what < 0.8:
+            one.una += rng.randint(0, one.head - one.una)
+        if one.head - one.una > 20 * most or rng.random() < 0.02:
+            one.una = rng.randint(one.una, one.head)
+        if rng.random() < 0.5:
+            one.forget()
+        for _ in range(3):
+            start = rng.randint(one.una, one.head + 10)
+            if one.bursts and rng.random() < 0.6:
+                # at an edge
+                start = rng.choice(rng.choice(one.bursts[-2 * RANGES :])[:2])
+                start += rng.choice([-1, 0, 0, 1])
+            start = max(one.una, start)
+            answer = one.look(start, start + rng.choice([1, 1, 1428, size + 1]))
+            met[answer] = met.get(answer, 0) + 1
+    return one.faults, met
+
+
+def used_again(lib, rng, gigabytes):
+    """Faults of a path that rests while others carry so much, and every decision looks at it.
+
+    What was acknowledged then must not look like data that is still to come.
+    """
+    one = Life(lib, 0, 0, 0)
+    one.give(0, rng.randint(1, 1 << 20))
+    while one.una < gigabytes << 30:
+        one.una += rng.randint(1, 1 << 29)
+        one.forget()
+    for _ in range(3 * RANGES):
+        start = one.una + rng.randint(0, 1 << 20)
+        one.give(start, start + 1428)
+        one.now += TICK_US
+        one.look(start, start + 1)
+        if one.age(one.una + (2 << 20), one.una + (1 << 31) - 1) is not None:
+            one.faults.add("stale")
+    return one.faults
+
+
+def crowded(lib, rng):
+    """Faults of one burst too many, each with another gap before it: the narrowest is claimed."""
+    one = Life(lib, 0, 0, 0)
+    gaps = rng.sample(range(10, 10_000), RANGES)
+    edges = []
+    for gap in [0, *gaps]:
+        one.head += gap
+        one.give(one.head, one.head + 100)
+        edges.append(one.head)
+        one.head += 100
+    for i, gap in enumerate(gaps):
+        claimed = one.age(edges[i] + 100, edges[i + 1]) is not None
+        # the last one has to come in first
+        if claimed != (gap == min(gaps[:-1])):
+            one.faults.add("claims more")
+    return one.faults
+
+
+def faults(lib, seed, count):
+    rng = random.Random(seed)
+    wrong = set()
+    for _ in range(count):
+        wrong |= live(lib, rng)[0] | used_again(lib, rng, 3) | crowded(lib, rng)
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return headers.plain("store.c")
+
+
+def test_random_lives(lib):
+    """A carrier is never missed; others are taken for one only where there was no place."""
+    rng = random.Random(1)
+    met = {}
+    for _ in range(LIVES):
+        wrong, answers = live(lib, rng)
+        assert not wrong
+        for what, times in answers.items():
+            met[what] = met.get(what, 0) + times
+    assert min(met[what] for what in ("none", "exact", "old", "hull")) > LIVES // 10, (
+        met
+    )
+
+
+def test_the_narrowest_gap_is_claimed(lib):
+    for seed in range(200):
+        assert not crowded(lib, random.Random(seed))
+
+
+@pytest.mark.parametrize("gigabytes", range(1, 9))
+def test_idle_for_gigabytes(lib, gigabytes):
+    for seed in range(20):
+        assert not used_again(lib, random.Random(seed), gigabytes)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+"""mps_settle.h beside a connection whose every byte is known: who took it, and as what.
+
+Between two rounds the core does what the header's comment tells of it. Where new data went to one
+subflow and the oldest, unasked, to another one ("mixed"), only the sums can be right. Which bytes
+a subflow took in a gap in which the core went back for the second time cannot be told.
+"""
+
+import ctypes
+import random
+from dataclasses import dataclass, field
+
+import headers
+import pytest
+from stateful import UNKNOWN
+
+U32 = 1 << 32
+# enum mps_subflow_counter, of the bytes
+SENT, RETRANS, COPIED = 1, 3, 5
+LIVES = 60
+ROUNDS = 120
+FRAGMENT = 32768
+
+
+@dataclass
+class Subflow:
+    store: object
+    seq: int = 0
+    bytes: list = field(default_factory=lambda: [0, 0, 0])  # sent, again, copied
+    ranges: list = field(default_factory=list)
+    again: bool = False  # chosen for what was sent before, with no fragment in mind
+
+
+class Connection:
+    def __init__(self, lib, rng, mixed):
+        size = lib.store_size()
+        self.lib, self.rng = lib, rng
+        self.subflows = [
+            Subflow((ctypes.c_uint64 * (size // 8 + 1))(), rng.getrandbits(40))
+            for _ in range(rng.randint(1, 8))
+        ]
+        self.una = self.head = self.sent = U32 - rng.randint(0, 1 << 20)
+        self.now = rng.getrandbits(33)
+        self.mixed, self.faults = mixed, set()
+
+    def took(self, s, start, n, what):
+        s.seq += n
+        s.bytes[what] += n
+        s.ranges.append((start, start + n))
+
+    def take_head(self, s, n):
+        """The next bytes; until all was sent once these are sent again."""
+        again = self.head < self.sent
+        if again:
+            n = min(n, self.sent - self.head)
+        self.took(s, self.head, n, 1 if again else 0)
+        self.head += n
+        self.sent = max(self.sent, self.head)
+
+    def words(self, length=0):
+        """struct mps_round"""
+        words = (self.now, self.una, self.head, self.sent, self.una + length, 0)
+        return (ctypes.c_uint32 * 6)(*[x % U32 for x in words])
+
+    def choose(self, s, account, length=0):
+        s.again = account == RETRANS and not length
+        self.lib.store_chosen(s.store, self.words(length), account)
+
+    def gap(self):
+        """What the core does between two rounds."""
+        rng, what = self.rng, self.rng.random()
+        some = rng.sample(self.subflows, rng.randint(1, len(self.subflows)))
+        s, n = some[0], rng.randint(1, 65428)
+        oldest = min(self.head - self.una, rng.randint(1, FRAGMENT))
+        for one in some:
+            self.choose(one, RETRANS if self.head < self.sent else SENT)
+        if what < 0.4:
+            self.take_head(s, n)
+            if rng.random() < 0.3 and oldest:
+                # a retransmission came before the next round
+                self.took(s, self.una, oldest, 1)
+            elif self.mixed and oldest:
+                self.took(some[-1], self.una, oldest, 1)
+        elif what < 0.55:
+            again = self.head < self.sent
+            for one in some:
+                if again == (self.head < self.sent):
+                    self.take_head(one, n)
+        elif what < 0.7 and oldest:
+            self.took(s, self.una, oldest, 1)
+        elif what < 0.9 and oldest:
+            account = rng.choice([RETRANS, COPIED])
+            for one in some:
+                self.choose(one, account, oldest)
+                # the core stops where a subflow takes no more
+                part = rng.choice([oldest, rng.randint(0, oldest)])
+                self.took(one, self.una, part, 2 if account == COPIED else 1)
+        elif what < 0.93:
+            # a delayed push, of one that was not chosen
+            s = rng.choice(self.subflows)
+            if s not in some and self.head == self.sent and not s.again:
+                self.take_head(s, n)
+        elif what < 0.95:
+            # a subflow is given up: back to the oldest data, which may go out at once
+            whole = self.head == self.sent
+            self.head = self.una
+            if whole and rng.random() < 0.5:
+                self.take_head(s, n)
+
+    def counters(self, s):
+        found = (ctypes.c_uint64 * 3)()
+        self.lib.store_counters(s.store, found)
+        return list(found)
+
+    def round(self):
+        """All subflows are looked at, in any order; then something may be acknowledged."""
+        self.now += self.rng.randint(0, 20_000)
+        r = self.words()
+        for s in self.rng.sample(self.subflows, len(self.subflows)):
+            self.lib.store_settle(s.store, r, s.seq % U32)
+            if not self.mixed and self.counters(s) != s.bytes:
+                self.faults.add("bytes")
+            for start, end in s.ranges[-20:]:
+                first = max(start, self.una)
+                if end <= first or self.mixed:
+                    continue
+                age = self.lib.store_age(
+                    s.store, first % U32, end % U32, self.now % U32
+                )
+                if age == UNKNOWN:
+                    self.faults.add("carrier missed")
+        counted = [sum(x) for x in zip(*map(self.counters, self.subflows), strict=True)]
+        if counted != [
+            sum(x) for x in zip(*(s.bytes for s in self.subflows), strict=True)
+        ]:
+            self.faults.add("sums")
+        if self.rng.random() < 0.5:
+            self.una = self.rng.randint(self.una, self.head)
+
+
+def faults(lib, seed, count):
+    rng = random.Random(seed)
+    wrong = set()
+    for i in range(count):
+        c = Connection(lib, rng, mixed=i % 3 == 2)
+        c.round()
+        for _ in range(ROUNDS):
+            c.gap()
+            c.round()
+        wrong |= c.faults
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return headers.plain("store.c")
+
+
+def test_random_lives(lib):
+    assert not faults(lib, 1, LIVES)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""mps_store.h: rates, penalties and idle times beside plain statements of them.
+
+Times of the statements have no limit; the header sees their low halves.
+"""
+
+import random
+from ctypes import c_uint32
+from fractions import Fraction
+
+import headers
+import pytest
+from stateful import UNKNOWN, draw
+
+U32 = 1 << 32
+RATE_US = 10_000_000
+SHARE = 256
+LEAST_SHARE = SHARE // 4
+RTTS = 32
+STATES = 20_000
+
+
+def start(rng):
+    """A time, often just before the low half wraps."""
+    return rng.choice([0, U32 - rng.randint(0, 3 * RATE_US), rng.getrandbits(40)])
+
+
+def wrong_rates(lib, rng, steps):
+    """The highest rate of the last while, longer in slow start."""
+    state, now = (c_uint32 * 2)(), start(rng)
+    believed, since = 0, None
+    for _ in range(steps):
+        now += rng.choice([0, 1000, RATE_US // 4, rng.randint(0, 7 * RATE_US)])
+        if since is not None and rng.random() < 0.2:
+            # on the limit or beside it
+            limit = since + rng.choice([1, 6]) * RATE_US + rng.choice([-1, 0, 1])
+            now = max(now, limit)
+        sample = rng.choice([0, believed, draw(rng, UNKNOWN), rng.randint(0, believed)])
+        cwnd, ssthresh = rng.choice([(9, 10), (10, 10), (11, 10), (9, UNKNOWN)])
+        limit = RATE_US * (6 if cwnd < ssthresh else 1)
+        aged = since is None or now - since > limit
+        if sample and (sample >= believed or aged):
+            believed, since = sample, now
+        if lib.filter_rate(state, cwnd, ssthresh, sample, now % U32) != believed:
+            return True
+    return False
+
+
+def withheld(penalty, since, rtt, now):
+    """Of SHARE parts; all of it is back after RTTS round trips."""
+    back = Fraction((now - since) * SHARE, max(rtt, 1) * RTTS)
+    return max(0, penalty - int(back))
+
+
+def wrong_penalties(lib, rng, steps):
+    """What may be used is halved at most once per round trip, and comes back evenly."""
+    state, now = (c_uint32 * 2)(), start(rng)
+    penalty, since = 0, now
+    rtt = rng.choice([0, 1, rng.randint(1000, 600_000), 1 << 22])
+    for _ in range(steps):
+        gaps = [
+            0,
+            1,
+            rtt // 3,
+            rtt - 1,
+            rtt,
+            rtt + 1,
+            RTTS * rtt,
+            rng.randint(0, 40 * rtt),
+        ]
+        now += max(0, rng.choice(gaps))
+        if rng.random() < 0.5:
+            carried = rng.random() < 0.8
+            if carried and not (penalty and now - since < rtt):
+                used = SHARE - withheld(penalty, since, rtt, now)
+                penalty = min(SHARE - used + used // 2, SHARE - LEAST_SHARE)
+                since = now
+            if lib.penalise(state, rtt, carried, now % U32) != penalty:
+                return True
+        else:
+            cwnd = rng.choice([1, 2, 10, draw(rng, UNKNOWN), UNKNOWN])
+            left = withheld(penalty, since, rtt, now) if penalty else 0
+            penalty = penalty if left else 0
+            right = max(1, cwnd * (SHARE - left) // SHARE)
+            if lib.withhold(state, rtt, cwnd, now % U32) != right:
+                return True
+            if state[0] != penalty:
+                return True
+    return False
+
+
+def restart(cwnd, idle, rto):
+    """tcp_slow_start_after_idle_check() and tcp_cwnd_restart() of the kernel."""
+    if idle <= rto or not rto:
+        return cwnd
+    least = min(cwnd, 10)
+    idle -= rto
+    while idle > 0 and cwnd > least:
+        cwnd >>= 1
+        idle -= rto
+    return max(cwnd, least)
+
+
+def idle_states(rng, count):
+    for _ in range(count):
+        rto = rng.choice([0, 1, 204, draw(rng, 120_000)])
+        idle = rto * rng.randint(0, 40) + rng.choice([-1, 0, 1, rng.randint(0, rto)])
+        idle = rng.choice([idle, draw(rng, 1 << 31)])
+        yield rng.choice([1, 9, 10, 11, draw(rng, UNKNOWN)]), max(0, idle), rto
+
+
+def faults(lib, seed, count):
+    rng = random.Random(seed)
+    wrong = set()
+    for _ in range(count // 100):
+        if wrong_rates(lib, rng, 50):
+            wrong.add("rate")
+        if wrong_penalties(lib, rng, 50):
+            wrong.add("penalty")
+    for cwnd, idle, rto in idle_states(rng, count):
+        if lib.idle_cwnd(cwnd, idle, rto) != restart(cwnd, idle, rto):
+            wrong.add("idle window")
+        srtt, least = (rng.choice([0, 10, draw(rng, UNKNOWN)]) for _ in "ab")
+        right = min(srtt, least) if idle > rto else srtt
+        if lib.idle_rtt(srtt, least, idle, rto) != right:
+            wrong.add("idle rtt")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return headers.plain("store.c")
+
+
+def test_random_lives(lib):
+    assert not faults(lib, 1, STATES)
+
+
+def test_a_high_rate_is_believed_for_a_while(lib):
+    state = (c_uint32 * 2)()
+
+    def sample(rate, now, cwnd=10):
+        return lib.filter_rate(state, cwnd, 10, rate, now)
+
+    assert sample(0, 5) == 0
+    assert sample(1000, 5) == 1000
+    assert sample(700, RATE_US + 5) == 1000
+    assert sample(0, RATE_US + 6) == 1000
+    # in slow start longer
+    assert sample(700, 6 * RATE_US + 5, cwnd=9) == 1000
+    assert sample(700, RATE_US + 6) == 700
+    assert sample(700, 2 * RATE_US) == 700
+    # which counts as seen again
+    assert sample(600, 3 * RATE_US) == 700
+
+
+def test_penalties_by_hand(lib):
+    """Of 100 segments 50, 25 and no less are left; a window comes back in 32 round trips."""
+    state, rtt = (c_uint32 * 2)(), 10_000
+    cwnd = []
+    for now in (0, rtt - 1, rtt, 2 * rtt, 3 * rtt):
+        lib.penalise(state, rtt, 1, now)
+        cwnd.append(lib.withhold(state, rtt, 100, now))
+    # a part of what was taken is back after one round trip
+    assert cwnd == [50, 52, 26, 25, 25]
+    # three quarters of it need three quarters of the time
+    assert lib.withhold(state, rtt, 1000, 3 * rtt + 12 * rtt) == 625
+    assert lib.withhold(state, rtt, 1000, 3 * rtt + 24 * rtt - 1) < 1000
+    assert lib.withhold(state, rtt, 1000, 3 * rtt + 24 * rtt) == 1000
+    assert state[0] == 0
+    # one segment is left of the smallest window, which TCP itself would not go below
+    lib.penalise(state, rtt, 1, 0)
+    assert lib.withhold(state, rtt, 1, 0) == 1
+    # who does not carry the oldest data is left alone
+    state = (c_uint32 * 2)()
+    assert lib.penalise(state, rtt, 0, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("cwnd", "idle", "rto", "right"),
+    [
+        (100, 200, 200, 100),
+        (100, 201, 200, 50),
+        (100, 401, 200, 25),
+        (100, 601, 200, 12),
+        (100, 801, 200, 10),
+        (7, 10_000, 200, 7),
+        (100, 10_000, 0, 100),
+        (UNKNOWN, 1 << 31, 1, 10),
+    ],
+)
+def test_windows_after_idle_times(lib, cwnd, idle, rto, right):
+    assert lib.idle_cwnd(cwnd, idle, rto) == right == restart(cwnd, idle, rto)
