@@ -48,6 +48,7 @@ class Path:
     rtt_ms: float = 0  # half of it in each direction
     limit: int = 100  # packets that the queue holds, those on their way included
     loss: float = 0  # per cent, each direction
+    reorder: float = 0  # per cent that overtake: they go without the delay
 
     @property
     def goodput(self):
@@ -71,6 +72,8 @@ class Path:
         words = f"netem limit {self.limit}"
         if self.rtt_ms:
             words += f" delay {self.rtt_ms * 500:.0f}us"
+        if self.reorder:
+            words += f" reorder {self.reorder:g}%"
         if self.loss:
             words += f" loss {self.loss:g}%"
         if self.mbit:
