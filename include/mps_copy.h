@@ -40,7 +40,7 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
  * one that sends nothing although its window is open: a short segment is held
  * back there, by TCP_CORK (nginx, until it has written a file's end) or Nagle.
  */
-static __always_inline __u64 mps_remaining_us(const struct mps_conn *c, const struct mps_path *p)
+MPS_FN __u64 mps_remaining_us(const struct mps_conn *c MPS_ARG, const struct mps_path *p MPS_ARG)
 {
 	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
 	/* what is overdue there was lost, and needs one more */

@@ -171,6 +171,7 @@ MPS_FN __u32 mps_daps_plan(struct mps_daps_state *st MPS_ARG, const struct mps_c
 	__u64 ratio, share;
 	__u32 i;
 
+	MPS_UNROLL
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 		const __s32 debt = same && st->left[i] < 0 ? st->left[i] : 0;

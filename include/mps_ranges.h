@@ -78,44 +78,60 @@ static __always_inline __s32 mps_ranges_claim(const struct mps_range *a, const s
 	return (__s32)((end - start) - (a_end - a->start) - (b_end - b->start));
 }
 
+/* What it costs to join them: nothing is as cheap as what is acknowledged. */
+MPS_FN __s32 mps_ranges_cost(const struct mps_range *a MPS_ARG, const struct mps_range *b MPS_ARG,
+			     __u32 una)
+{
+	if (!mps_before(una, mps_range_end(a)) || !mps_before(una, mps_range_end(b)))
+		return -0x7fffffff;
+	return mps_ranges_claim(a, b);
+}
+
 /* a goes into b, which is younger; what is acknowledged goes altogether. */
-static __always_inline void mps_ranges_join(const struct mps_range *a, struct mps_range *b,
-					    __u32 una)
+MPS_FN __u32 mps_ranges_join(const struct mps_range *a MPS_ARG, struct mps_range *b MPS_ARG,
+			     __u32 una)
 {
 	const __u32 a_end = mps_range_end(a), b_end = mps_range_end(b);
 
 	if (!mps_before(una, a_end))
-		return;
+		return b_end;
 	if (!mps_before(una, b_end)) {
 		*b = *a;
-		return;
+		return a_end;
 	}
 	mps_range_set(b, mps_before(a->start, b->start) ? a->start : b->start,
 		      mps_before(b_end, a_end) ? a_end : b_end);
+	return mps_range_end(b);
 }
 
 /*
- * Make place for one that begins at start: join the neighbours whose hull claims
- * least. Returns how many are left: all, where the new one can join the last and
- * claim nothing.
+ * The first of the two neighbours whose hull claims least; MPS_RANGES where one that begins at
+ * start can join the last and claim nothing.
  */
-MPS_FN __u32 mps_ranges_shrink(struct mps_ranges *g MPS_ARG, __u32 una, __u32 start)
+MPS_FN __u32 mps_ranges_nearest(const struct mps_ranges *g MPS_ARG, __u32 una, __u32 start)
 {
-	__s32 claim, least = 0x7fffffff;
+	__s32 cost, least = 0x7fffffff;
 	__u32 i, at = 0;
 
 	for (i = 0; i + 1 < MPS_RANGES; i++) {
-		const struct mps_range *a = &g->range[i], *b = &g->range[i + 1];
-
-		claim = mps_ranges_claim(a, b);
-		if (!mps_before(una, mps_range_end(a)) || !mps_before(una, mps_range_end(b)))
-			claim = -0x7fffffff;
-		if (claim < least) {
-			least = claim;
+		cost = mps_ranges_cost(&g->range[i], &g->range[i + 1], una);
+		if (cost < least) {
+			least = cost;
 			at = i;
 		}
 	}
 	if (least > 0 && mps_range_end(&g->range[MPS_RANGES - 1]) == start)
+		return MPS_RANGES;
+	return at;
+}
+
+/* Makes place for one that begins at start, if it needs any. Returns how many are left. */
+MPS_FN __u32 mps_ranges_shrink(struct mps_ranges *g MPS_ARG, __u32 una, __u32 start)
+{
+	const __u32 at = mps_ranges_nearest(g, una, start);
+	__u32 i;
+
+	if (at >= MPS_RANGES)
 		return MPS_RANGES;
 	for (i = 0; i + 1 < MPS_RANGES; i++) {
 		if (i == at)

@@ -70,6 +70,7 @@ MPS_FN __u64 mps_finish_us(const struct mps_path *p MPS_ARG, __u64 bytes, __u32 
 	__u32 i;
 
 	/* what finds no room now follows in later rounds, with windows that grow */
+	MPS_UNROLL
 	for (i = 0; i < MPS_GROW_ROUNDS; i++) {
 		if (left <= room || !(how & MPS_EST_GROW) || wnd >= limit)
 			break;

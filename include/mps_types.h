@@ -22,13 +22,19 @@
  * it once by itself, with any arguments, instead of once for each state of each
  * caller. Loops over the paths are such functions; without it, their outcomes
  * multiply. MPS_ARG: a pointer argument, never NULL.
+ *
+ * MPS_UNROLL: for a loop with several branches. The verifier keeps what it knows
+ * of a place by place, and drops states that rarely match; each turn of a loop that
+ * was not unrolled is another state of the same place.
  */
 #ifdef __bpf__
 #define MPS_FN __attribute__((noinline, weak))
 #define MPS_ARG __attribute__((btf_decl_tag("arg:nonnull")))
+#define MPS_UNROLL _Pragma("unroll")
 #else
 #define MPS_FN static inline __attribute__((unused))
 #define MPS_ARG
+#define MPS_UNROLL
 #endif
 
 /* Longest name of a scheduler with its NUL: MPTCP_SCHED_NAME_MAX, net/mptcp.h */
