@@ -33,6 +33,7 @@ MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 tier)
 	__s32 best = MPS_WAIT;
 	__u32 i;
 
+	MPS_UNROLL
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 		/* unknown sorts behind every known one */

@@ -89,6 +89,7 @@ MPS_FN __s32 mps_queueaware_best(const struct mps_conn *c MPS_ARG, __u32 tier, _
 	__s32 best = MPS_WAIT;
 	__u32 i;
 
+	MPS_UNROLL
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 

@@ -36,6 +36,8 @@ _attach = _declare("bpf_program__attach", _ptr, _ptr)
 _detach = _declare("bpf_link__destroy", _int, _ptr)
 _lookup = _declare("bpf_map_lookup_elem", _int, _int, _ptr, _ptr)
 _next_link = _declare("bpf_link_get_next_id", _int, ctypes.c_uint32, _ptr)
+_next_prog = _declare("bpf_prog_get_next_id", _int, ctypes.c_uint32, _ptr)
+_prog_fd = _declare("bpf_prog_get_fd_by_id", _int, ctypes.c_uint32)
 _next_key = _declare("bpf_map_get_next_key", _int, _int, _ptr, _ptr)
 MAP_TYPE_STRUCT_OPS = 26
 
@@ -60,6 +62,18 @@ def links():
     while not _next_link(at, ctypes.byref(at)):
         count += 1
     return count
+
+
+def verified():
+    """Of each program in the kernel, how many instructions the verifier went through."""
+    at, found = ctypes.c_uint32(), []
+    while not _next_prog(at, ctypes.byref(at)):
+        fd = _prog_fd(at)
+        with open(f"/proc/self/fdinfo/{fd}") as f:
+            facts = dict(line.split(":\t") for line in f)
+        os.close(fd)
+        found.append(int(facts["verified_insns"]))
+    return found
 
 
 class Refused(Exception):
