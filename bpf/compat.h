@@ -21,6 +21,17 @@
 #include <bpf/bpf_core_read.h>
 #include "mps_types.h"
 
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+/*
+ * From 7.3 on a retransmission pass goes on to the next fragment, and asks the scheduler
+ * again, after each that was sent as a whole (__mptcp_retrans(), net/mptcp/protocol.c).
+ */
+static __always_inline bool mps_passes_go_on(void)
+{
+	return LINUX_KERNEL_VERSION >= (7 << 16 | 3 << 8);
+}
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #ifdef MPS_PRE615
 struct mptcp_sched_data {

@@ -67,9 +67,9 @@ static __always_inline void mps_note_pick(struct mps_subflow_store *s, const str
 {
 	MPS_ON_GIVEN(s, r->now_us);
 	s->account = (__u8)account;
-	s->length = (__u16)(r->frag_end - r->una);
+	s->length = (__u16)(r->frag_end - r->frag);
 	if (s->length)
-		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
+		mps_ranges_add(&s->ranges, r->frag, r->frag_end, r->una, r->now_us);
 	/* mps_stats.h: each counter of bytes follows that of its picks */
 	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
 }
@@ -225,7 +225,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	if (!st)
 		return mps_send_stateless(msk);
 	mps_snap_conn(msk, &st->snap, &r);
-	mps_snap_paths(msk, &st->snap, &r, NULL);
+	mps_snap_paths(msk, &st->snap, &r, false);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	MPS_ON_SEND(msk, &st->snap, &st->priv);
@@ -245,36 +245,36 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 }
 
 /*
- * From 7.3 on a pass goes on to the next fragment, and asks again, after each that
- * was sent (__mptcp_retrans()); which one is meant is not said. A request was for
- * the oldest one. Whether this call belongs to the pass of the last one can only be
- * told by the time: two passes are about a jiffy apart at least.
+ * Where passes go on, the kernel does not say which fragment a call is about, nor where
+ * a pass begins. It is about the one behind that of the call before, if it belongs to the
+ * same pass, which only the time can tell: two passes are about a jiffy apart at least.
  */
 #define MPS_PASS_US 2000
 
-static __always_inline bool mps_same_pass(const struct mps_conn_store *st,
-					  const struct mps_round *r)
+static __always_inline bool mps_same_pass(const struct mps_pass *pass, const struct mps_round *r)
 {
-	return st->pass_us && st->pass_una == r->una && r->now_us - st->pass_us < MPS_PASS_US;
-}
-
-static __always_inline int mps_send_again(struct mptcp_sock *msk, struct mps_conn_store *st,
-					  __u32 mask, const struct mps_round *r, __u32 account)
-{
-	st->pass_us = r->now_us ?: 1;
-	st->pass_una = r->una;
-	return mps_mark(msk, mask, r, account);
+	return mps_passes_go_on() && pass->us && r->now_us - pass->us < MPS_PASS_US;
 }
 
 static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_round *r, __u32 mask)
 {
-	int ret = mask ? mps_send_again(msk, st, mask, r, MPS_S_COPIED) : -EAGAIN;
+	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED) : -EAGAIN;
 
 	st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
 	/* it is the window that keeps fresh data back */
 	if (!ret && penalise && st->snap.pending)
 		mps_penalise_carriers(msk, &st->snap);
+	return ret;
+}
+
+static __always_inline int mps_repair(struct mptcp_sock *msk, struct mps_conn_store *st,
+				      const struct mps_round *r)
+{
+	const int path = st->snap.unit ? mps_default_retrans(&st->snap) : MPS_WAIT;
+	int ret = path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS);
+
+	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
 	return ret;
 }
 
@@ -289,23 +289,24 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 						       struct mps_priv *priv))
 {
 	struct mps_conn_store *st = mps_store(msk);
+	struct mps_pass *pass;
 	struct mps_round r;
-	int path, ret = -EAGAIN;
-	bool asked;
+	bool next, asked;
+	int ret;
 
 	if (!st)
 		return -EAGAIN;
+	pass = &st->pass;
 	mps_snap_conn(msk, &st->snap, &r);
-	if (mps_same_pass(st, &r))
-		return -EAGAIN;
-	mps_snap_fragment(msk, &st->snap, &r);
-	mps_snap_paths(msk, &st->snap, &r, &asked);
-	if (asked && !mps_lost_behind(&st->snap))
-		return mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv));
-	path = mps_default_retrans(&st->snap);
-	if (path >= 0)
-		ret = mps_send_again(msk, st, 1U << (path & 31), &r, MPS_S_RETRANS);
-	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
+	next = mps_same_pass(pass, &r);
+	pass->end = mps_snap_fragment(msk, &st->snap, &r, next ? pass->end : r.una);
+	asked = mps_snap_paths(msk, &st->snap, &r, !next);
+	if (!next)
+		pass->copies = asked && !mps_lost_behind(&st->snap);
+	ret = pass->copies ? mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv))
+			   : mps_repair(msk, st, &r);
+	/* behind the last that was given out there is none */
+	pass->us = ret || pass->end == r.sent ? 0 : r.now_us ?: 1;
 	return ret;
 }
 

@@ -93,11 +93,17 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
-MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
+/*
+ * TCP's last sample of the delivery rate; 0: there is none that says what the path can do.
+ * One that was taken while TCP had nothing to send tells how little there was to send,
+ * unless it took longer than a round trip without a queue does.
+ */
+static __always_inline __u32 mps_snap_rate(const struct tcp_sock *tp)
 {
-	const __u64 rate = (__u64)segments * mss * MPS_USEC / (interval_us ?: 1);
+	const __u32 least = BPF_CORE_READ_BITFIELD(tp, rate_app_limited) * tp->rtt_min.s[0].v;
 
-	return interval_us ? (__u32)mps_min(rate, ~0U) : 0;
+	return mps_last_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
+			     least + least / 4);
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
@@ -115,20 +121,10 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->unsent = tp->write_seq - tp->snd_nxt;
-	p->rate = mps_last_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us);
+	p->rate = mps_snap_rate(tp);
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->flags = (__u16)mps_snap_flags(subflow, ssk, tp);
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
-}
-
-/* The oldest unacknowledged fragment; NULL when there is none. */
-static __always_inline struct mptcp_data_frag *mps_rtx_head(struct mptcp_sock *msk)
-{
-	struct list_head *first = msk->rtx_queue.next;
-
-	if (msk->snd_una == msk->snd_nxt || first == &msk->rtx_queue)
-		return NULL;
-	return bpf_core_cast(first, struct mptcp_data_frag);
 }
 
 /*
@@ -150,30 +146,56 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	c->unit = head ? head->data_len - head->already_sent : 0;
 	c->age_us = MPS_NEVER;
 	r->now_us = (__u32)c->now_us;
-	r->una = r->frag_end = (__u32)msk->snd_una;
+	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
 	r->found = 0;
 }
 
-/* For get_retrans: the fragment in question is the oldest one, as far as it was sent. */
-static __always_inline void mps_snap_fragment(struct mptcp_sock *msk, struct mps_conn *c,
-					      struct mps_round *r)
-{
-	struct mptcp_data_frag *frag = mps_rtx_head(msk);
+/* As many fragments as one pass may send; they stay in the queue until it is over. */
+#define MPS_PASS_FRAGMENTS 16
 
-	c->unit = frag ? (__u32)(frag->data_seq + frag->already_sent - msk->snd_una) : 0;
+/*
+ * For get_retrans: the fragment in question is the first that does not end before `from`,
+ * as far as it was sent. Returns where the whole of it ends.
+ */
+static __always_inline __u32 mps_snap_fragment(struct mptcp_sock *msk, struct mps_conn *c,
+					       struct mps_round *r, __u32 from)
+{
+	struct list_head *at = msk->rtx_queue.next;
+	__u32 i, start = from, sent = 0, whole = 0;
+
+	for (i = 0; i < MPS_PASS_FRAGMENTS; i++) {
+		struct mptcp_data_frag *frag = bpf_core_cast(at, struct mptcp_data_frag);
+
+		if (msk->snd_una == msk->snd_nxt || at == &msk->rtx_queue)
+			break;
+		start = (__u32)frag->data_seq;
+		sent = frag->already_sent;
+		whole = frag->data_len;
+		if (mps_before(from, start + whole))
+			break;
+		sent = 0;
+		at = frag->list.next;
+	}
+	barrier_var(start);
+	barrier_var(sent);
+	whole += start;
+	sent += start;
+	r->frag = mps_before(start, from) ? from : start;
+	c->unit = mps_before(r->frag, sent) ? sent - r->frag : 0;
 	if (c->unit > 65535)
 		c->unit = 0;
-	r->frag_end = r->una + c->unit;
+	r->frag_end = r->frag + c->unit;
+	return whole;
 }
 
 /*
- * The one pass. asked: whether copies were asked for, which is taken off; NULL
- * in get_send, which may run between the request and its pass.
+ * The one pass over the subflows. Returns whether copies were asked for; take: and takes
+ * that off. get_send does not, as it may run between the request and its pass.
  */
-static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
-					   struct mps_round *r, bool *asked)
+static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
+					   struct mps_round *r, bool take)
 {
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	struct mptcp_subflow_context *subflow;
@@ -193,13 +215,11 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		if (age < c->age_us)
 			c->age_us = age;
 		any |= s->asked;
-		if (asked)
-			s->asked = 0;
+		s->asked &= !take;
 		n++;
 	}
 	c->nr_paths = n;
-	if (asked)
-		*asked = any;
+	return any;
 }
 
 #endif /* MPS_BPF_SNAP_H */

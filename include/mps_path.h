@@ -26,7 +26,7 @@ enum mps_path_flag {
 	MPS_PATH_SNDBUF = 1 << 3,  /* its send buffer takes more */
 	MPS_PATH_SENDS = 1 << 4,   /* established, not closing; it may be stale */
 	MPS_PATH_IDLE = 1 << 5,	   /* TCP has nothing queued and nothing unacknowledged */
-	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the head fragment */
+	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the fragment */
 	MPS_PATH_REPAIRS = 1 << 7, /* in fast recovery: a lost segment is sent again */
 	/* of bpf_thin: */
 	MPS_PATH_NO_TS = 1 << 9,  /* has no TCP timestamps */

@@ -193,6 +193,8 @@ MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u
 {
 	__u32 i, ticks, age = MPS_NEVER;
 
+	if (!mps_before(start, end))
+		return MPS_NEVER;
 	for (i = 0; i < MPS_RANGES; i++) {
 		const struct mps_range *r = &g->range[i];
 

@@ -21,7 +21,8 @@ struct mps_round {
 	__u32 una;	/* oldest unacknowledged data */
 	__u32 head;	/* what is given out next */
 	__u32 sent;	/* the end of all that was ever given out */
-	__u32 frag_end; /* get_retrans: end of the fragment at una; una: not asked for */
+	__u32 frag;	/* get_retrans: the fragment in question, or what is left of it, ... */
+	__u32 frag_end; /* ... and its end as far as it was sent; in get_send no byte */
 	__u32 found;	/* bytes of the head's way that subflows were found to have taken */
 };
 

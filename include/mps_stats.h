@@ -72,13 +72,19 @@ struct mps_priv {
 	__u64 notes; /* 1 << enum mps_note */
 };
 
+/* A retransmission pass that may go on to the next fragment. */
+struct mps_pass {
+	__u32 us;     /* when the last fragment was sent again, low half; 0: it is over */
+	__u32 end;    /* where that fragment ends, low half */
+	__u32 copies; /* it was asked for */
+};
+
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
 struct mps_conn_store {
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	struct mps_conn snap; /* of the last decision */
 	struct mps_priv priv;
-	__u32 pass_us;	/* when data was last sent again, low half; 0: never */
-	__u32 pass_una; /* the oldest unacknowledged data then, low half */
+	struct mps_pass pass;
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
 

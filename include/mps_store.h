@@ -94,7 +94,7 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 
 /*
  * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
- * long ago, in us, the subflow was given data of the fragment at una. seq: see
+ * long ago, in us, the subflow was given data of the fragment. seq: see
  * mps_settle().
  */
 MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
@@ -106,7 +106,7 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
-	age = mps_ranges_age(&s->ranges, r->una, r->frag_end, r->now_us);
+	age = mps_ranges_age(&s->ranges, r->frag, r->frag_end, r->now_us);
 	if (age != MPS_NEVER)
 		p->flags |= MPS_PATH_CARRIED;
 	mps_ranges_forget(&s->ranges, r->una);

@@ -45,6 +45,14 @@ static __always_inline __u64 mps_duration(__u64 bytes, __u64 rate)
 	return mps_min(bytes, MPS_BYTES_MAX) * MPS_USEC / (rate ?: 1);
 }
 
+/* Bytes/s of so many segments in that time, 0 where it was not longer than `least`. */
+MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 least_us)
+{
+	const __u64 rate = (__u64)segments * mss * MPS_USEC / (interval_us ?: 1);
+
+	return interval_us > least_us ? (__u32)mps_min(rate, ~0U) : 0;
+}
+
 /*
  * The most that the path is known to carry. In its first slow start it was
  * never full, so it may do twice what it was seen to do.

@@ -112,8 +112,6 @@ static __always_inline void read_path(struct mps_path *p, struct tcp_sock *tp)
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
-	const __u32 interval = tp->rate_interval_us;
-	__u64 rate;
 
 	p->srtt_us = tp->srtt_us >> 3;
 	p->mdev_us = tp->mdev_us >> 2;
@@ -122,8 +120,7 @@ static __always_inline void read_path(struct mps_path *p, struct tcp_sock *tp)
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
-	rate = (__u64)tp->rate_delivered * p->mss * MPS_USEC / (interval ?: 1);
-	p->rate = interval ? (__u32)mps_min(rate, ~0U) : 0;
+	p->rate = mps_last_rate(tp->rate_delivered, p->mss, tp->rate_interval_us, 0);
 }
 
 /* What the segment that is just coming in says of its own subflow. */

@@ -9,6 +9,7 @@ BUILT = Path(__file__).resolve().parents[2] / "build" / "tests"
 TIMER = 0.2  # s: TCP_RTO_MIN, the least that the timer waits (mptcp_set_timeout())
 # The worker does other things, too: path management, what is going on at the ends of a measurement.
 OTHER = 5
+MOST = 1  # of the map "fragments" of passes.bpf.c: that one run sent again
 
 
 @dataclass(frozen=True)

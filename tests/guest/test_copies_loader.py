@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Schedulers whose objects have programs besides the hooks, as an ACK clock is.
 
-They are attached with the scheduler, pinned beside it, and go with it.
+They are attached with the scheduler, pinned beside it, and go with it. The hooks of
+this one send nothing again, so what is received may stay unacknowledged at data level:
+the last data-level acknowledgement can be overtaken, which the timer's pass repairs.
 """
 
 import contextlib
@@ -32,6 +34,14 @@ def counts():
     """How often each of the programs ran."""
     text = run("bpftool", "-j", "map", "dump", "name", "t_counts").stdout
     return [entry["formatted"]["value"] for entry in json.loads(text)]
+
+
+def settled():
+    """The counts, when no segment arrives any more."""
+    last, now = None, counts()
+    while last is None or now[TICKS] != last[TICKS]:
+        last, now = now, counts()
+    return now
 
 
 def shown(name=NAME):
@@ -65,8 +75,8 @@ def test_attached_and_pinned_and_gone(labs, compiled):
     lab = labs().endpoints()
     ok("use", NAME, "--netns", lab.client.name)
     with connection(lab) as conn:
-        upload(conn, 1 << 18).finish().acknowledged()
-    count = counts()
+        upload(conn, 1 << 18).finish()
+    count = settled()
     assert min(count[: RAW + 1]) > 0, count
     # every one of the tunables reached the tracing program
     assert count[STEP] == sum(range(1, 21)) * count[TICKS]
@@ -107,7 +117,7 @@ def test_a_live_connection_keeps_the_hooks_only(labs, compiled):
         found = shown()
         assert found["state"] == "unregistered, in use"
         assert found["copies"] == "off"
-        upload(conn, 1 << 18).finish().acknowledged()
+        upload(conn, 1 << 18).finish()
 
 
 def test_tunables_of_a_tracing_program(labs, compiled):
@@ -116,8 +126,8 @@ def test_tunables_of_a_tracing_program(labs, compiled):
     ok("load", compiled("copies"), *(f"--set={s}" for s in settings))
     lab = labs()
     with connection(lab, subflows=1) as conn:
-        upload(conn, 10_000).finish().acknowledged()
-    count = counts()
+        upload(conn, 10_000).finish()
+    count = settled()
     assert count[TICKS] > 0 and count[STEP] == 77 * count[TICKS]
     ok("unload", NAME)
     unknown = sched("--json", "load", compiled("copies"), "--set", "step_21=1")
@@ -149,7 +159,7 @@ def test_without_the_kfunc(labs, compiled):
         lab = labs().endpoints()
         ok("use", NAME, "--netns", lab.client.name)
         with connection(lab) as conn:
-            upload(conn, 1 << 18).finish().acknowledged()
+            upload(conn, 1 << 18).finish()
         found = sched("--json", "show", prefix=prefix).data["schedulers"]
         (mine,) = (s for s in found if s["name"] == NAME)
         assert mine["copies"] == "off"

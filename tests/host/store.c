@@ -35,9 +35,9 @@ __u32 store_size(void)
 void store_chosen(struct mps_subflow_store *s, const struct mps_round *r, __u32 account)
 {
 	s->account = (__u8)account;
-	s->length = (__u16)(r->frag_end - r->una);
+	s->length = (__u16)(r->frag_end - r->frag);
 	if (s->length)
-		mps_ranges_add(&s->ranges, r->una, r->frag_end, r->una, r->now_us);
+		mps_ranges_add(&s->ranges, r->frag, r->frag_end, r->una, r->now_us);
 }
 
 void store_counters(const struct mps_subflow_store *s, __u64 sent[3])
