@@ -114,7 +114,6 @@ struct tcp_sock {
 	__u32 lsndtime; /* jiffies */
 	__u32 rate_delivered;
 	__u32 rate_interval_us;
-	__u8 rate_app_limited : 1;
 	bool is_mptcp;
 	__u8 nonagle : 4;
 };

@@ -93,19 +93,6 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
-/*
- * TCP's last sample of the delivery rate; 0: there is none that says what the path can do.
- * One that was taken while TCP had nothing to send tells how little there was to send,
- * unless it took longer than a round trip without a queue does.
- */
-static __always_inline __u32 mps_snap_rate(const struct tcp_sock *tp)
-{
-	const __u32 least = BPF_CORE_READ_BITFIELD(tp, rate_app_limited) * tp->rtt_min.s[0].v;
-
-	return mps_last_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
-			     least + least / 4);
-}
-
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
 					  struct sock *ssk, struct tcp_sock *tp, __u32 jiffies)
 {
@@ -121,7 +108,8 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->unsent = tp->write_seq - tp->snd_nxt;
-	p->rate = mps_snap_rate(tp);
+	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
+				tp->rtt_min.s[0].v);
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->flags = (__u16)mps_snap_flags(subflow, ssk, tp);
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;

@@ -45,12 +45,25 @@ static __always_inline __u64 mps_duration(__u64 bytes, __u64 rate)
 	return mps_min(bytes, MPS_BYTES_MAX) * MPS_USEC / (rate ?: 1);
 }
 
-/* Bytes/s of so many segments in that time, 0 where it was not longer than `least`. */
-MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 least_us)
+/* TCP's last sample of the delivery rate in bytes/s, 0: none. */
+MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
 {
 	const __u64 rate = (__u64)segments * mss * MPS_USEC / (interval_us ?: 1);
 
-	return interval_us > least_us ? (__u32)mps_min(rate, ~0U) : 0;
+	return interval_us ? (__u32)mps_min(rate, ~0U) : 0;
+}
+
+/*
+ * The same, 0 unless it is what the path can do: it was full, since the sample took longer
+ * than a round trip without a queue. Otherwise it tells how little there was to send, or how
+ * small the window was; TCP's own mark for that, rate_app_limited, is never set on a subflow.
+ * One segment alone may have waited for its delayed acknowledgement.
+ */
+MPS_FN __u32 mps_full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+{
+	if (segments < 2 || interval_us < (__u64)min_rtt_us + min_rtt_us / 8)
+		return 0;
+	return mps_last_rate(segments, mss, interval_us);
 }
 
 /*

@@ -120,7 +120,7 @@ static __always_inline void read_path(struct mps_path *p, struct tcp_sock *tp)
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
-	p->rate = mps_last_rate(tp->rate_delivered, p->mss, tp->rate_interval_us, 0);
+	p->rate = mps_last_rate(tp->rate_delivered, p->mss, tp->rate_interval_us);
 }
 
 /* What the segment that is just coming in says of its own subflow. */

@@ -22,6 +22,11 @@ __u64 known_rate(const struct mps_path *p)
 	return mps_known_rate(p);
 }
 
+__u32 full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+{
+	return mps_full_rate(segments, mss, interval_us, min_rtt_us);
+}
+
 /* --- copies */
 
 __u32 may_copy(const struct mps_conn *c)

@@ -25,6 +25,7 @@ HEADERS = {
     "finish_us": (U64, P, U64, U32),
     "duration": (U64, U64, U64),
     "known_rate": (U64, P),
+    "full_rate": (U32, U32, U32, U32, U32),
     "may_copy": (U32, P),
     "remaining_us": (U64, P, U32),
     "carriers_us": (U64, P),
@@ -91,6 +92,13 @@ def window(p, segments):
 
 def duration(nbytes, rate):
     return min(nbytes, MOST_BYTES) * SECOND // max(rate, 1)
+
+
+def full_rate(segments, mss, interval, min_rtt):
+    """Bytes/s, of two segments and more that took an eighth longer than the lowest RTT."""
+    if segments < 2 or not interval or interval < min_rtt + min_rtt // 8:
+        return 0
+    return min(segments * mss * SECOND // interval, UNKNOWN)
 
 
 def known_rate(p):

@@ -289,7 +289,7 @@ def test_layout(driver):
         "mps_path": 36,
         "mps_conn": 336,
         "mps_ecf_state": 16,
-        "mps_conn_store": 504,
+        "mps_conn_store": 512,
         "mps_conn_store.priv": 48,
         "mps_subflow_store": 256,
         "host_case": CASE_SIZE,

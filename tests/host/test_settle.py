@@ -59,8 +59,9 @@ class Connection:
 
     def words(self, length=0):
         """struct mps_round"""
-        words = (self.now, self.una, self.head, self.sent, self.una + length, 0)
-        return (ctypes.c_uint32 * 6)(*[x % U32 for x in words])
+        fragment = (self.una, self.una + length)
+        words = (self.now, self.una, self.head, self.sent, *fragment, 0)
+        return (ctypes.c_uint32 * len(words))(*[x % U32 for x in words])
 
     def choose(self, s, account, length=0):
         s.again = account == RETRANS and not length

@@ -31,6 +31,17 @@ def states(seed, count):
         yield p, any_bytes(rng, p), rng.randrange(4)
 
 
+def samples(seed, count):
+    """Of the delivery rate: segments, bytes of each, how long they took, lowest RTT."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        rtt = rng.choice((0, 7, 20_000, 60_000, rng.randrange(UNKNOWN), UNKNOWN))
+        limit = rtt + rtt // 8
+        took = rng.choice((0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN)))
+        segments = rng.choice((0, 1, 2, 3, 10, 65535))
+        yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), rtt
+
+
 def extremes():
     fields = ("cwnd", "mss", "srtt", "inflight", "unsent", "ssthresh", "rate")
     ends = (
@@ -56,6 +67,9 @@ def faults(lib, seed, count):
             wrong.add("duration")
         if lib.known_rate(p.pack()) != headers.known_rate(p):
             wrong.add("rate")
+    for sample in samples(seed, count):
+        if lib.full_rate(*sample) != headers.full_rate(*sample):
+            wrong.add("sample")
     return wrong
 
 
