@@ -96,20 +96,6 @@ def test_daps_in_bulk():
 
 
 @pytest.mark.parametrize("name", ["bpf_daps", "bpf_rr"])
-@pytest.mark.parametrize("backup", [False, True])
-def test_a_path_dies(labs, name, backup):
-    """Whoever's turn it is, the other one completes the transfer; a backup only then."""
-    lab = labs(Path(8, 10), Path(4, 30, backup=backup)).endpoints()
-    lab.client.scheduler = name
-    with connection(lab) as conn, lab.outage(1, "loss") as (kill, _):
-        transfer = upload(conn, 2 * SIZE).reached(0.2)
-        assert (lab.sent()[1] < 32 << 10) == backup
-        kill()
-        assert transfer.received < 0.8 * transfer.size, "it was over too early"
-        transfer.finish(60).acknowledged()
-
-
-@pytest.mark.parametrize("name", ["bpf_daps", "bpf_rr"])
 def test_a_path_that_comes_later_gets_its_share(labs, name):
     lab = labs(Path(4, 20), Path(4, 20))
     lab.client.scheduler = name
