@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
 LIMIT = 1000
 REQUEST = 200
-PROBE = 5  # RTTs, the default
+PROBE = 4  # RTTs, the default
 DELAYED_ACK = 0.04  # s: TCP_DELACK_MIN, net/tcp.h
 SLACK = 0.01  # s: a timer's tick, and the machine's own time
 
@@ -94,7 +94,7 @@ def median(found, since):
 
 
 def test_an_idle_subflow_stays_fresh(labs):
-    """A new sample within 5 RTTs; it takes the end of a burst to send a probe.
+    """A new sample within 5 RTTs, of a probe after 4; it takes the end of a burst to send a probe.
 
     Seen to fail with the frame's request at the end of a burst removed.
     """
@@ -158,13 +158,12 @@ def test_requests_move_when_the_other_path_gets_faster(labs):
 
 
 def test_requests_move_after_a_sudden_fall(labs):
-    """160 to 80 ms at once: at the next probe, so its age and two trips decide."""
+    """160 to 80 ms at once: at the next probe, within a second."""
     lab = two_paths(labs, (50, 50), (80, 80))
     with thin(lab) as conn:
         asking(conn, 3, 0)
         ((when, _, found),) = fall(lab, conn, [80])
-        print([(round(t - when, 3), round(s * 1000)) for t, s in found])
-        slowest, _ = settled(found, when + PROBE * 0.16 + 0.08 + 2 * 0.1)
+        slowest, _ = settled(found, when + 1)
         assert slowest < 83, found
 
 
