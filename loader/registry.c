@@ -11,6 +11,7 @@
 #include <bpf/btf.h>
 #include "kern.h"
 #include "mps_stats.h"
+#include "progmaps.h"
 #include "registry.h"
 #include "util.h"
 
@@ -107,33 +108,19 @@ static void read_ops(struct sched *s, const struct btf *btf, __u32 type, const c
 
 static void read_prog(struct sched *s, __u32 prog_id)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info), ids[64], i;
-	int fd = bpf_prog_get_fd_by_id(prog_id);
+	struct bpf_map_info map;
+	struct progmaps maps;
+	int fd;
 
-	if (fd < 0)
+	if (progmaps_open(&maps, prog_id))
 		return;
-	info.nr_map_ids = 64;
-	info.map_ids = (__u64)(unsigned long)ids;
-	if (bpf_prog_get_info_by_fd(fd, &info, &len))
-		info.nr_map_ids = 0;
-	close(fd);
-	if (info.btf_id)
-		s->btf_id = info.btf_id;
-	for (i = 0; i < info.nr_map_ids && i < 64; i++) {
-		struct bpf_map_info map = { 0 };
-		__u32 map_len = sizeof(map);
-
-		fd = bpf_map_get_fd_by_id(ids[i]);
-		if (fd < 0)
-			continue;
-		if (!bpf_map_get_info_by_fd(fd, &map, &map_len) &&
-		    map.type == BPF_MAP_TYPE_SK_STORAGE) {
-			if (!strcmp(map.name, MPS_CONN_MAP))
-				s->conn_map = map.id;
-			else if (!strcmp(map.name, MPS_SUBFLOW_MAP))
-				s->subflow_map = map.id;
-		}
+	if (maps.btf_id)
+		s->btf_id = maps.btf_id;
+	while ((fd = progmaps_next(&maps, &map)) >= 0) {
+		if (map.type == BPF_MAP_TYPE_SK_STORAGE && !strcmp(map.name, MPS_CONN_MAP))
+			s->conn_map = map.id;
+		if (map.type == BPF_MAP_TYPE_SK_STORAGE && !strcmp(map.name, MPS_SUBFLOW_MAP))
+			s->subflow_map = map.id;
 		close(fd);
 	}
 }

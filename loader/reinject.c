@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 #include "caps.h"
 #include "kern.h"
+#include "progmaps.h"
 #include "reinject.h"
 #include "reinject.skel.h"
 #include "util.h"
@@ -42,26 +43,14 @@ static void unlock(int fd)
 /* The map with the layout of this version among those of the program; -ESTALE: none. */
 static int map_of(__u32 prog_id)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 len = sizeof(info), ids[16], i;
-	int fd = bpf_prog_get_fd_by_id(prog_id);
+	struct bpf_map_info map;
+	struct progmaps maps;
+	int fd, err = progmaps_open(&maps, prog_id);
 
-	if (fd < 0)
-		return -errno;
-	info.nr_map_ids = 16;
-	info.map_ids = (__u64)(unsigned long)ids;
-	if (bpf_prog_get_info_by_fd(fd, &info, &len))
-		info.nr_map_ids = 0;
-	close(fd);
-	for (i = 0; i < info.nr_map_ids && i < 16; i++) {
-		struct bpf_map_info map = { 0 };
-		__u32 map_len = sizeof(map);
-
-		fd = bpf_map_get_fd_by_id(ids[i]);
-		if (fd < 0)
-			continue;
-		if (!bpf_map_get_info_by_fd(fd, &map, &map_len) &&
-		    !strcmp(map.name, MPS_REINJECT_MAP) &&
+	if (err)
+		return err;
+	while ((fd = progmaps_next(&maps, &map)) >= 0) {
+		if (!strcmp(map.name, MPS_REINJECT_MAP) &&
 		    map.value_size == sizeof(struct mps_reinject_ns))
 			return fd;
 		close(fd);
