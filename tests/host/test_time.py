@@ -37,7 +37,9 @@ def samples(seed, count):
     for _ in range(count):
         rtt = rng.choice((0, 7, 20_000, 60_000, rng.randrange(UNKNOWN), UNKNOWN))
         limit = rtt + rtt // 8
-        took = rng.choice((0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN)))
+        took = rng.choice(
+            (0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN))
+        )
         segments = rng.choice((0, 1, 2, 3, 10, 65535))
         yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), rtt
 
