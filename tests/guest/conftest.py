@@ -22,11 +22,45 @@ def pytest_configure(config):
     )
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption(
+        "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
+    )
+
+
+def together(item):
+    """Tests that share what they load stay in one part: module and, where it counts, scheduler."""
+    call = getattr(item, "callspec", None)
+    return item.module.__name__, call.params.get("every") if call else None
+
+
+def weight(item):
+    """Of tests for every scheduler several have one lab and one load in common."""
+    return 1 if "every" in item.fixturenames else 3
+
+
+def part_of(items, mine, parts):
+    """The tests of one part, all about as long in sum."""
+    groups = {}
+    for item in items:
+        groups.setdefault(together(item), []).append(item)
+    sums, part = [0] * parts, {}
+    for name, group in sorted(groups.items(), key=lambda g: -sum(map(weight, g[1]))):
+        part[name] = sums.index(min(sums))
+        sums[part[name]] += sum(map(weight, group))
+    return [item for item in items if part[together(item)] == mine]
+
+
+@pytest.hookimpl(trylast=True)  # behind -m and -k
+def pytest_collection_modifyitems(config, items):
     virtual = os.environ.get("VM_VIRTUAL_TIME") == "1"
     for item in items:
         # Generous: a hang is meant, and the guest may share its CPUs.
         item.add_marker(pytest.mark.timeout(600 if virtual else 150))
+    mine, parts = map(int, config.getoption("share").split("/"))
+    chosen = part_of(items, mine - 1, parts)
+    config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
+    items[:] = chosen
 
 
 @pytest.fixture(scope="session")

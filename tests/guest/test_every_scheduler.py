@@ -11,7 +11,7 @@ import pytest
 from cells import netlab  # noqa: F401 - finds the benchmarks' modules
 from command import ok, stats_of, total
 from lab import Netns, Path, until
-from libbpf import Object
+from libbpf import Object, verified
 from passes import BUILT, Done, passes
 from traffic import connection, info, ss, upload
 
@@ -20,6 +20,8 @@ import stress
 import transfer as bulk
 
 SIZE = 512 << 10
+# The kernel's limit is a million, and a load without KVM takes a second for 50,000.
+FEW_INSTRUCTIONS = 100_000
 
 pytestmark = pytest.mark.virtual_time
 
@@ -58,6 +60,13 @@ def carries_again(lab, conn, i, seconds=40):
         times += lab.sent()[i - 1] - before > 16 << 10
         time.sleep(0.2)
     return times == 2
+
+
+def test_the_verifier_is_soon_done(every):
+    """Of the scheduler's programs: one loop with branches in it can make that ten times as much."""
+    found = verified()
+    assert len(found) >= 2, f"the hooks of {every}"
+    assert max(found) < FEW_INSTRUCTIONS, found
 
 
 @pytest.mark.parametrize("how", ["carrier", "loss"])

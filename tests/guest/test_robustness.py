@@ -20,10 +20,10 @@ from traffic import (
 SIZE = 128 << 10
 RECORD = 3000
 # MPS_CONNECTIONS=1000 for a long look; each takes 10 to 30 ms without KVM.
-ROUND = int(os.environ.get("MPS_CONNECTIONS", "300"))
+ROUND = int(os.environ.get("MPS_CONNECTIONS", "150"))
 WARM_UP = ROUND // 4
-# a third of what the state of 300 connections and their two subflows takes
-LOST_KB = 100
+# a third of what the state of those connections and their two subflows takes
+LOST_KB = min(ROUND // 3, 100)
 
 
 @pytest.fixture(scope="module")
