@@ -261,7 +261,6 @@ static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_stor
 {
 	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED) : -EAGAIN;
 
-	st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
 	/* it is the window that keeps fresh data back */
 	if (!ret && penalise && st->snap.pending)
 		mps_penalise_carriers(msk, &st->snap);
@@ -272,10 +271,19 @@ static __always_inline int mps_repair(struct mptcp_sock *msk, struct mps_conn_st
 				      const struct mps_round *r)
 {
 	const int path = st->snap.unit ? mps_default_retrans(&st->snap) : MPS_WAIT;
-	int ret = path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS);
 
-	st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
-	return ret;
+	return path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS);
+}
+
+static __always_inline void mps_count_pass(struct mps_conn_store *st, bool next, int ret)
+{
+	/* that a pass goes no further is no pass for nothing */
+	if (next && ret)
+		return;
+	if (st->pass.copies)
+		st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
+	else
+		st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
 }
 
 /*
@@ -305,6 +313,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 		pass->copies = asked && !mps_lost_behind(&st->snap);
 	ret = pass->copies ? mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv))
 			   : mps_repair(msk, st, &r);
+	mps_count_pass(st, next, ret);
 	/* behind the last that was given out there is none */
 	pass->us = ret || pass->end == r.sent ? 0 : r.now_us ?: 1;
 	return ret;
