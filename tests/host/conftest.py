@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The drivers that the host tests share; needs cc and nothing else."""
 
+import headers
 import hostlib
 import pytest
 
@@ -15,3 +16,9 @@ def driver():
 def sanitized():
     """The same with every undefined operation and stray access fatal."""
     return hostlib.build("sanitized", ["-O2", *hostlib.SANITIZE])
+
+
+@pytest.fixture(scope="module")
+def lib(request):
+    """The functions of headers.py, as compiled for use: of headers.c, or the test's own SOURCE."""
+    return headers.plain(getattr(request.module, "SOURCE", "headers.c"))

@@ -129,11 +129,6 @@ def faults(lib, seed, count):
     return wrong
 
 
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("headers.c")
-
-
 def test_random_states(lib):
     """Each policy copies, and does not although it might, in many of the states."""
     assert not faults(lib, 1, STATES)

@@ -193,11 +193,6 @@ def faults(lib, seed, count):
     return wrong
 
 
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("headers.c")
-
-
 def test_random_states(lib):
     """Any states and those around the turning points; each outcome is decided often."""
     assert not faults(lib, 1, STATES)

@@ -3,8 +3,6 @@
 
 import random
 
-import headers
-import pytest
 from headers import verdict
 from hostlib import MAX_BURST, WAIT, Path_
 from stateful import Conn, available, held
@@ -52,11 +50,6 @@ def faults(lib, seed, count):
             if not known and left <= unit and room:
                 wrong.add("the end of the data")
     return wrong
-
-
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("headers.c")
 
 
 def test_transfers(lib):

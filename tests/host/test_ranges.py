@@ -9,9 +9,10 @@ import itertools
 import random
 from dataclasses import dataclass, field
 
-import headers
 import pytest
 from stateful import UNKNOWN
+
+SOURCE = "store.c"
 
 RANGES = 16
 TICK_US = 8192
@@ -178,11 +179,6 @@ def faults(lib, seed, count):
     for _ in range(count):
         wrong |= live(lib, rng)[0] | used_again(lib, rng, 3) | crowded(lib, rng)
     return wrong
-
-
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("store.c")
 
 
 def test_random_lives(lib):

@@ -7,7 +7,6 @@ from ctypes import c_uint64
 from dataclasses import dataclass
 
 import headers
-import pytest
 from headers import GROW, NEVER, RATE, duration, finish
 from hostlib import ACTIVE, BACKUP, IDLE, LOSS, SENDS, SNDBUF, Path_
 from stateful import UNKNOWN, draw
@@ -101,11 +100,6 @@ def faults(lib, seed, count):
             if lib.reinject_pays(o) != pays(copy_us, o[1]):
                 wrong.add("pays")
     return wrong
-
-
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("headers.c")
 
 
 def test_random_states(lib):

@@ -10,9 +10,9 @@ import ctypes
 import random
 from dataclasses import dataclass, field
 
-import headers
-import pytest
 from stateful import UNKNOWN
+
+SOURCE = "store.c"
 
 U32 = 1 << 32
 # enum mps_subflow_counter, of the bytes
@@ -150,11 +150,6 @@ def faults(lib, seed, count):
             c.round()
         wrong |= c.faults
     return wrong
-
-
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("store.c")
 
 
 def test_random_lives(lib):

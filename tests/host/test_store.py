@@ -8,9 +8,10 @@ import random
 from ctypes import c_uint32
 from fractions import Fraction
 
-import headers
 import pytest
 from stateful import UNKNOWN, draw
+
+SOURCE = "store.c"
 
 U32 = 1 << 32
 RATE_US = 10_000_000
@@ -125,11 +126,6 @@ def faults(lib, seed, count):
         if lib.idle_rtt(srtt, least, idle, rto) != right:
             wrong.add("idle rtt")
     return wrong
-
-
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("store.c")
 
 
 def test_random_lives(lib):

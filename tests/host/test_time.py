@@ -75,11 +75,6 @@ def faults(lib, seed, count):
     return wrong
 
 
-@pytest.fixture(scope="module")
-def lib():
-    return headers.plain("headers.c")
-
-
 def test_random_states(lib):
     assert not faults(lib, 1, STATES)
 
