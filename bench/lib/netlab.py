@@ -155,9 +155,14 @@ class Lab:
         yield "link set dev lo up"
         n = len(self.paths)
         for i, path in enumerate(self.paths):
-            own = self.address(role, i)
+            own, other = self.address(role, i), ROLES[1 - ROLES.index(role)]
             yield f"address add {own}/24 dev {path.name}"
-            yield f"link set dev {path.name} gso_max_segs 1 up"
+            yield f"link set dev {path.name} address {self.mac(role, i)} gso_max_segs 1 up"
+            # Asking for it would cost the first packet a round trip, which counts as the path's.
+            yield (
+                f"neighbour replace {self.address(other, i)} lladdr {self.mac(other, i)} "
+                f"dev {path.name} nud permanent"
+            )
             if role == "server":
                 # Answers go by the path on which the client's address is.
                 continue
@@ -190,6 +195,11 @@ class Lab:
     @staticmethod
     def address(role, index):
         return f"10.77.{index + 1}.{2 - ROLES.index(role)}"
+
+    @staticmethod
+    def mac(role, index):
+        """A locally administered one, the same in every lab."""
+        return f"02:00:00:00:{index + 1:02x}:{2 - ROLES.index(role):02x}"
 
     def device(self, index):
         """The name, in client and server, of a path's device."""

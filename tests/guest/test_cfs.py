@@ -93,8 +93,9 @@ def test_the_end_comes_by_the_fast_path(event):
 def test_a_pass_goes_on(kernel_release):
     """From 7.3 on it sends one fragment after the other, and each of them once.
 
-    Those of short messages are short, so there is room for more than one. Booked as the oldest, as the frame did before it knew, the second one of a pass
-    goes out again and again.
+    Those of short messages are short, so there is room for more than one. Booked as the
+    oldest, as the frame did before it knew, the second one of a pass goes out again and
+    again.
     """
     with Object(BUILT / "passes.bpf.o") as work:
         work.attach("worker")
@@ -102,6 +103,7 @@ def test_a_pass_goes_on(kernel_release):
         _, before, after, _ = measure([FAST, SECOND], DIES, record=RECORD)
         most = work.u64("fragments", MOST)
     goes_on = tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
-    assert most > 2 if goes_on else most == 1, most
+    # how many depends on the room that the fast path has when the worker runs
+    assert most > 1 if goes_on else most == 1, most
     copied = total(after, "bytes_copied") - total(before, "bytes_copied")
     assert copied <= sent(after)[1] - sent(before)[1]
