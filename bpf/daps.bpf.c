@@ -4,9 +4,9 @@
  * data in proportion to 1 / delay, within what its congestion window carries.
  *
  * Use it to compare with: it is the baseline of ecf-conext17, where it does
- * worst. It waits for the turn of a subflow that is full while others have
- * room, and relies on the ratio of RTTs that change as queues fill. The policy
- * is in include/mps_daps.h.
+ * worst. It relies on the ratio of RTTs, which change as queues fill. With
+ * --set patient=1, the paper's form, it waits for the turn of a subflow that is
+ * full while others have room. The policy is in include/mps_daps.h.
  */
 #define MPS_COPY 0
 /* the bytes that the subflow was given, its queue included */
@@ -14,11 +14,13 @@
 #include "frame.h"
 #include "mps_daps.h"
 
+MPS_TUNABLE(patient, 0, 0, 1, 1, "wait for the turn of a full subflow while others have room");
+
 _Static_assert(sizeof(struct mps_daps_state) <= sizeof(struct mps_priv), "state of a connection");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_daps_pick(c, priv);
+	return mps_daps_pick(c, priv, patient);
 }
 
 MPS_SCHEDULER(bpf_daps, "shares by 1 / delay, so that data arrives in order", pick);

@@ -15,6 +15,11 @@
  * schedule is made anew when it is used up or when a delay has changed by more
  * than a quarter, or when a subflow comes or goes.
  *
+ * A schedule says for every byte on which path it goes, so while the window of
+ * that one is full the paper's sender waits, and a path with more rate than its
+ * delay tells is never used to the full. Here such a path takes what the others
+ * have no room for beyond its share, which is a debt; patient is the paper's form.
+ *
  * What differs: the paper sends segments out of order, so that they arrive in
  * order. The kernel gives data out in order, so shares and turns are all that
  * can be had. It also gives out whole fragments, so shares are settled by the
@@ -193,17 +198,21 @@ MPS_FN __u32 mps_daps_plan(struct mps_daps_state *st MPS_ARG, const struct mps_c
 
 /*
  * Whose turn it is: that of the path with the most time left to go, which is
- * what is left of its share by its delay; of equals the faster one.
+ * what is left of its share by its delay; of equals the faster one. room: of
+ * those with room only.
  */
-MPS_FN __s32 mps_daps_turn(const struct mps_daps_state *st MPS_ARG, __u32 nr_paths)
+MPS_FN __s32 mps_daps_turn(const struct mps_daps_state *st MPS_ARG,
+			   const struct mps_conn *c MPS_ARG, __u32 room)
 {
 	__u32 i, time, most = 0, ratio = 0;
 	__s32 best = MPS_WAIT;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
-		if (i >= nr_paths)
+		if (i >= c->nr_paths)
 			break;
 		if (!st->ratio[i] || st->left[i] <= 0)
+			continue;
+		if (room && !mps_is_available(&c->path[i]))
 			continue;
 		time = (__u32)st->left[i] * st->ratio[i];
 		if (time > most || (time == most && st->ratio[i] < ratio)) {
@@ -228,8 +237,9 @@ mps_daps_send(const struct mps_conn *c, struct mps_daps_state *st, __s32 i, __u6
 	return v;
 }
 
+/* patient: wait for the turn of a path without room, as the paper's schedule asks for */
 static __always_inline struct mps_verdict mps_daps_pick(const struct mps_conn *c,
-							struct mps_daps_state *st)
+							struct mps_daps_state *st, __u32 patient)
 {
 	const __s32 tier = mps_usable_tier(c);
 	const struct mps_path *p;
@@ -251,11 +261,12 @@ static __always_inline struct mps_verdict mps_daps_pick(const struct mps_conn *c
 		mps_daps_plan(st, c, (__u32)tier, (__u32)f,
 			      (__u32)mps_daps_period(p, mps_daps_longest(c, (__u32)tier)));
 	}
-	turn = mps_daps_turn(st, c->nr_paths) & (MPS_MAX_PATHS - 1);
-	p = &c->path[turn];
-	if (mps_is_available(p))
-		return mps_daps_send(c, st, turn, (__u64)st->left[turn] * MPS_DAPS_UNIT);
-	if (mps_has_inflight(p))
+	turn = mps_daps_turn(st, c, !patient);
+	p = &c->path[turn & (MPS_MAX_PATHS - 1)];
+	if (turn >= 0 && mps_is_available(p))
+		return mps_daps_send(c, st, turn,
+				     (__u64)st->left[turn & (MPS_MAX_PATHS - 1)] * MPS_DAPS_UNIT);
+	if (patient && mps_has_inflight(p))
 		return mps_wait_for(MPS_WAIT_TURN);
 	/* nothing would end the wait */
 	if (s < 0)

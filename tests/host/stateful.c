@@ -15,7 +15,7 @@ enum { OP_BLEST, OP_DAPS, OP_RR };
 
 struct question {
 	__u32 op;
-	__u32 option[5]; /* BLEST: struct mps_blest_options; round robin: segments */
+	__u32 option[5]; /* BLEST: struct mps_blest_options; DAPS: patient; round robin: segments */
 	struct mps_priv priv;
 	struct mps_conn conn;
 };
@@ -42,7 +42,7 @@ static struct mps_verdict ask(const struct question *q, struct mps_priv *priv)
 	case OP_BLEST:
 		return mps_blest_pick(&q->conn, (void *)priv, &o);
 	case OP_DAPS:
-		return mps_daps_pick(&q->conn, (void *)priv);
+		return mps_daps_pick(&q->conn, (void *)priv, q->option[0]);
 	default:
 		return mps_rr_pick(&q->conn, (void *)priv, q->option[0]);
 	}

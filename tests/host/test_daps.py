@@ -151,7 +151,7 @@ def plan_fault(c, old, after, inside):
     return None
 
 
-def fault(c, before, a):
+def fault(c, before, a, patient):
     """What is wrong with an answer, or None; and what kind of decision it was."""
     after, now = State.unpack(a.priv), settled(c, before)
     may, inside = usable(c), members(c)
@@ -188,16 +188,20 @@ def fault(c, before, a):
         now.left, now.ratio = after.left, after.ratio
         now.delay, now.nr = after.delay, after.nr
     kind = "plan" if again else "turn"
-    todo = {i: after.left[i] * after.ratio[i] for i in inside if after.left[i] > 0}
-    most = max(todo.values())
-    turns = [i for i in todo if todo[i] == most]
-    quickest = min(after.ratio[i] for i in turns)
-    turn = min(i for i in turns if after.ratio[i] == quickest)
-    if available(c.paths[turn]):
-        return same(sends([turn], after.left[turn] * UNIT), kind)
-    if held(c.paths[turn]):
-        return same(waits(TURN), "wait")
-    return same(sends(minrtt(c, ready)) if ready else waits(NO_ROOM), "lapse")
+    wants = [i for i in inside if after.left[i] > 0]
+    if not patient:
+        wants = [i for i in wants if available(c.paths[i])]
+    if wants:
+        most = max(after.left[i] * after.ratio[i] for i in wants)
+        turns = [i for i in wants if after.left[i] * after.ratio[i] == most]
+        quickest = min(after.ratio[i] for i in turns)
+        turn = min(i for i in turns if after.ratio[i] == quickest)
+        if available(c.paths[turn]):
+            return same(sends([turn], after.left[turn] * UNIT), kind)
+        if held(c.paths[turn]):
+            return same(waits(TURN), "wait")
+    kind = "lapse" if patient else "beyond"
+    return same(sends(minrtt(c, ready)) if ready else waits(NO_ROOM), kind)
 
 
 def any_state(rng):
@@ -209,8 +213,9 @@ def any_state(rng):
     state = State.new()
     for p in c.paths:
         p.metric = rng.getrandbits(32)
+    patient = rng.randint(0, 1)
     if rng.random() < 0.2 or not c.paths:
-        return c, state
+        return c, state, patient
     # a schedule that was made for nearly these paths
     inside = members(c)
     state.nr = len(c.paths) + (rng.random() < 0.05)
@@ -237,7 +242,7 @@ def any_state(rng):
         given = rng.choice([0, 1, 63, 64, rng.randint(0, MOST), MOST, MOST + 1])
         state.seq = (c.paths[state.last - 1].metric - given) % (1 << 32)
     state.rest = rng.randint(0, UNIT - 1)
-    return c, state
+    return c, state, patient
 
 
 @functools.cache
@@ -248,12 +253,12 @@ def cases(seed, count):
 
 def faults(driver, some):
     found, reached = [], {}
-    answers = driver.ask([(DAPS, (), state.pack(), c) for c, state in some])
-    for (c, state), a in zip(some, answers, strict=True):
-        what, kind = fault(c, state, a)
+    answers = driver.ask([(DAPS, (p,), state.pack(), c) for c, state, p in some])
+    for (c, state, patient), a in zip(some, answers, strict=True):
+        what, kind = fault(c, state, a, patient)
         reached[kind] = reached.get(kind, 0) + 1
         if what:
-            found.append((what, c, state, a, State.unpack(a.priv)))
+            found.append((what, c, state, patient, a, State.unpack(a.priv)))
     return found, reached
 
 
@@ -273,6 +278,7 @@ def test_every_decision(driver):
         "turn",
         "wait",
         "lapse",
+        "beyond",
     )
     assert min(reached[kind] for kind in kinds) > 100, reached
 
@@ -284,7 +290,7 @@ def flow(driver, paths, picks, fragment):
     with driver.session() as ask:
         for _ in range(picks):
             c = Conn(paths, unit=fragment, wnd_left=1 << 30, pending=1 << 30)
-            a = ask(DAPS, (), state, c)
+            a = ask(DAPS, (0,), state, c)
             state = a.priv
             n = -(-a.bytes // fragment) * fragment
             given[a.path] += n
@@ -335,10 +341,10 @@ def test_backups_wait_for_the_others_to_go(driver):
     flags = ACTIVE | SNDBUF
     regular, backup = Path_(flags=flags), Path_(flags=flags | BACKUP, srtt=1000)
     with driver.session() as ask:
-        a = ask(DAPS, (), bytes(48), Conn([backup, regular]))
+        a = ask(DAPS, (0,), bytes(48), Conn([backup, regular]))
         assert a.path == 1
         regular.flags = 0
-        assert ask(DAPS, (), a.priv, Conn([backup, regular])).path == 0
+        assert ask(DAPS, (0,), a.priv, Conn([backup, regular])).path == 0
 
 
 MUTANTS = {
@@ -371,9 +377,12 @@ MUTANTS = {
     "debtors-turn": ("if (!st->ratio[i] || st->left[i] <= 0)", "if (!st->ratio[i])"),
     "most-bytes-first": ("time = (__u32)st->left[i] * st->ratio[i];", "time = (__u32)st->left[i];"),
     "slower-of-equals": ("st->ratio[i] < ratio))", "st->ratio[i] > ratio))"),
-    "beyond-the-share": ("(__u64)st->left[turn] * MPS_DAPS_UNIT);", "MPS_MAX_BURST);"),
-    "waits-for-nothing": ("if (mps_has_inflight(p))", "if (1)"),
-    "never-waits": ("if (mps_has_inflight(p))", "if (0)"),
+    "beyond-the-share": ("(__u64)st->left[turn & (MPS_MAX_PATHS - 1)] * MPS_DAPS_UNIT);", "MPS_MAX_BURST);"),
+    "waits-for-nothing": ("if (patient && mps_has_inflight(p))", "if (patient)"),
+    "never-waits": ("if (patient && mps_has_inflight(p))", "if (0)"),
+    "always-waits": ("if (patient && mps_has_inflight(p))", "if (mps_has_inflight(p))"),
+    "turn-of-the-full": ("if (room && !mps_is_available(&c->path[i]))", "if (0)"),
+    "turn-of-those-with-room": ("if (room && !mps_is_available(&c->path[i]))", "if (!mps_is_available(&c->path[i]))"),
     "no-first-sample": ("(f < 0 || mps_wants_first_sample(c, p))", "(f < 0)"),
     "seq-not-noted": ("st->seq = c->path[i & (MPS_MAX_PATHS - 1)].metric;", ""),
     "pick-not-noted": ("st->last = (__u8)(i + 1);", ""),
