@@ -38,12 +38,16 @@
 #define MPS_COPIES_AMID false
 #endif
 
-/* Can nothing be given out although data is on its way? Read without the lock. */
-static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u64 una)
+/*
+ * Can nothing be given out? Read without the lock.
+ * wnd_end: of the peer's window by the last look at the subflows.
+ */
+static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u32 wnd_end)
 {
 	const __u64 nxt = msk->snd_nxt;
 
-	return una != nxt && (msk->write_seq == nxt || (__s64)(msk->wnd_end - nxt) <= 0);
+	return msk->write_seq == nxt || (__s64)(msk->wnd_end - nxt) <= 0 ||
+	       !mps_before((__u32)nxt, wnd_end);
 }
 
 /*
@@ -59,6 +63,21 @@ static __always_inline bool mps_holds_back(const struct tcp_sock *tp)
 	       BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK;
 }
 
+/*
+ * Has nothing been acknowledged at data level for so long that the receiver may have dropped
+ * the oldest data? The first sight of a snd_una is noted as if copies had been asked for then,
+ * long enough ago to ask anew.
+ */
+static __always_inline bool mps_stuck(struct mps_subflow_store *s, const struct tcp_sock *tp,
+				      __u32 una, __u32 now_us)
+{
+	if (s->asked_una == una)
+		return now_us - s->asked_us > tp->srtt_us >> 4;
+	s->asked_una = una;
+	s->asked_us = now_us - (tp->srtt_us >> 5);
+	return false;
+}
+
 static __always_inline int mps_clock(struct sock *sk, bool ask)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
@@ -69,7 +88,7 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 
 	if (!tp->is_mptcp)
 		return 0;
-	s = bpf_sk_storage_get(&mps_subflow_v3, sk, NULL, 0);
+	s = bpf_sk_storage_get(&mps_subflow_v4, sk, NULL, 0);
 	if (!s || !tp->inet_conn.icsk_ulp_data)
 		return 0;
 	MPS_ON_SEGMENT(tp, s);
@@ -77,9 +96,12 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
 		struct mptcp_sock);
 	una = msk->snd_una;
-	if (!ask || (!MPS_COPIES_AMID && !mps_nothing_fresh(msk, una) && !mps_holds_back(tp)))
+	if (!ask || una == msk->snd_nxt)
 		return 0;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
+	if (!MPS_COPIES_AMID && !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp) &&
+	    !mps_stuck(s, tp, (__u32)una, now_us))
+		return 0;
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
 		return 0;
 	/* before the request: the pass may begin at once; another may have been asked for */

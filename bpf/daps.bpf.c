@@ -16,7 +16,7 @@
 
 MPS_TUNABLE(patient, 0, 0, 1, 1, "wait for the turn of a full subflow while others have room");
 
-_Static_assert(sizeof(struct mps_daps_state) <= sizeof(struct mps_priv), "state of a connection");
+_Static_assert(sizeof(struct mps_daps_state) <= MPS_PRIV_BYTES, "state of a connection");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {

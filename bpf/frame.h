@@ -224,15 +224,19 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	st = mps_store(msk);
 	if (!st)
 		return mps_send_stateless(msk);
-	mps_snap_conn(msk, &st->snap, &r);
-	mps_snap_paths(msk, &st->snap, &r, false);
+	mps_snap_conn(msk, st, &r);
+	mps_snap_paths(msk, st, &r, false);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	MPS_ON_SEND(msk, &st->snap, &st->priv);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);
-	if (v.path < 0)
+	if (v.path < 0) {
+		/* the next acknowledgement may be long in coming */
+		if (r.unsure)
+			mps_ask(msk);
 		return mps_send_later(msk);
+	}
 	/* what some subflow had before: a burst is either that or new data, for the counters */
 	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
 	if (again && v.bytes > again)
@@ -251,9 +255,16 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
  */
 #define MPS_PASS_US 2000
 
-static __always_inline bool mps_same_pass(const struct mps_pass *pass, const struct mps_round *r)
+static __always_inline __u32 mps_pass_time(const struct mps_round *r)
 {
-	return mps_passes_go_on() && pass->us && r->now_us - pass->us < MPS_PASS_US;
+	return r->now_us / 16 & ((1U << 28) - 1);
+}
+
+static __always_inline bool mps_same_pass(const struct mps_memo *m, const struct mps_round *r)
+{
+	const __u32 since = mps_pass_time(r) - m->pass_at;
+
+	return mps_passes_go_on() && m->pass_at && (since & ((1U << 28) - 1)) < MPS_PASS_US / 16;
 }
 
 static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_store *st,
@@ -275,12 +286,23 @@ static __always_inline int mps_repair(struct mptcp_sock *msk, struct mps_conn_st
 	return path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS);
 }
 
-static __always_inline void mps_count_pass(struct mps_conn_store *st, bool next, int ret)
+/* What the receiver has dropped goes again, wherever there is room, without waiting for the timer.
+ */
+static __always_inline int mps_resend(struct mptcp_sock *msk, struct mps_conn_store *st,
+				      const struct mps_round *r)
+{
+	const __u32 mask = mps_repair_first(&st->snap);
+
+	return mask ? mps_mark(msk, mask, r, MPS_S_RETRANS) : -EAGAIN;
+}
+
+static __always_inline void mps_count_pass(struct mps_conn_store *st, bool next, bool copies,
+					   int ret)
 {
 	/* that a pass goes no further is no pass for nothing */
 	if (next && ret)
 		return;
-	if (st->pass.copies)
+	if (copies)
 		st->counter[ret ? MPS_C_COPIES_NONE : MPS_C_COPIES]++;
 	else
 		st->counter[ret ? MPS_C_RETRANS_NONE : MPS_C_RETRANS]++;
@@ -297,25 +319,30 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 						       struct mps_priv *priv))
 {
 	struct mps_conn_store *st = mps_store(msk);
-	struct mps_pass *pass;
+	struct mps_memo *memo;
 	struct mps_round r;
-	bool next, asked;
+	bool next, asked, lost;
 	int ret;
 
 	if (!st)
 		return -EAGAIN;
-	pass = &st->pass;
-	mps_snap_conn(msk, &st->snap, &r);
-	next = mps_same_pass(pass, &r);
-	pass->end = mps_snap_fragment(msk, &st->snap, &r, next ? pass->end : r.una);
-	asked = mps_snap_paths(msk, &st->snap, &r, !next);
+	memo = &st->memo;
+	mps_snap_conn(msk, st, &r);
+	next = mps_same_pass(memo, &r);
+	memo->pass_end = mps_snap_fragment(msk, &st->snap, &r, next ? memo->pass_end : r.una);
+	asked = mps_snap_paths(msk, st, &r, !next);
 	if (!next)
-		pass->copies = asked && !mps_lost_behind(&st->snap);
-	ret = pass->copies ? mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv))
-			   : mps_repair(msk, st, &r);
-	mps_count_pass(st, next, ret);
+		memo->copies = asked;
+	lost = memo->copies && mps_lost_behind(&st->snap);
+	if (lost)
+		ret = mps_resend(msk, st, &r);
+	else if (memo->copies)
+		ret = mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv));
+	else
+		ret = mps_repair(msk, st, &r);
+	mps_count_pass(st, next, memo->copies && !lost, ret);
 	/* behind the last that was given out there is none */
-	pass->us = ret || pass->end == r.sent ? 0 : r.now_us ?: 1;
+	memo->pass_at = ret || memo->pass_end == r.sent ? 0 : mps_pass_time(&r) ?: 1;
 	return ret;
 }
 

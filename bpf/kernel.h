@@ -111,6 +111,9 @@ struct tcp_sock {
 	__u32 write_seq;       /* next byte to be given to TCP */
 	__u32 snd_nxt;	       /* next byte TCP sends */
 	__u32 snd_una;
+	__u32 snd_wl1; /* of the segment whose window counts */
+	__u32 snd_wnd;
+	__u32 segs_in;	/* segments that came in */
 	__u32 lsndtime; /* jiffies */
 	__u32 rate_delivered;
 	__u32 rate_interval_us;

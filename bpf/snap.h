@@ -9,20 +9,21 @@
 #include "compat.h"
 #include "kfuncs.h"
 #include "mps_store.h"
+#include "mps_window.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v3 SEC(".maps");
+} mps_conn_v4 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v3 SEC(".maps");
+} mps_subflow_v4 SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
@@ -45,13 +46,13 @@ struct {
 
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
 {
-	return bpf_sk_storage_get(&mps_conn_v3, (struct sock *)msk, NULL,
+	return bpf_sk_storage_get(&mps_conn_v4, (struct sock *)msk, NULL,
 				  BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v3, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&mps_subflow_v4, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*
@@ -120,9 +121,10 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
  * up, the core goes back to the oldest unacknowledged data, whose window the
  * peer has granted long ago (__mptcp_retransmit_pending_data()).
  */
-static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_conn *c,
+static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_conn_store *st,
 					  struct mps_round *r)
 {
+	struct mps_conn *c = &st->snap;
 	struct mptcp_data_frag *head = msk->first_pending;
 	const __u64 sent = msk->snd_nxt, end = mptcp_wnd_end(msk);
 	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
@@ -182,13 +184,16 @@ static __always_inline __u32 mps_snap_fragment(struct mptcp_sock *msk, struct mp
  * The one pass over the subflows. Returns whether copies were asked for; take: and takes
  * that off. get_send does not, as it may run between the request and its pass.
  */
-static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_conn *c,
+static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_conn_store *st,
 					   struct mps_round *r, bool take)
 {
+	struct mps_conn *c = &st->snap;
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	struct mptcp_subflow_context *subflow;
+	struct mps_window w;
 	__u32 n = 0, age, any = 0;
 
+	w = mps_window_begin(&st->memo, r->una);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
@@ -197,8 +202,16 @@ static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		if (!s || n >= MPS_MAX_PATHS)
 			break;
 		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
+		w.inflight |= !!c->path[n].inflight;
+		w.missing |= !!tp->sacked_out;
+		mps_window_seen(s, &w, mps_window_mark(tp->snd_una, tp->snd_wl1, tp->snd_wnd),
+				tp->snd_wnd, tp->segs_in);
+		s->wnd_end = st->memo.wnd_end;
 		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
-		age = mps_complete_path(s, &c->path[n], r, (__u32)subflow->rel_write_seq);
+		age = mps_complete_path(s, &c->path[n], r, (__u32)subflow->rel_write_seq,
+					mps_gap(tp->sacked_out | tp->lost_out | tp->retrans_out,
+						tp->write_seq - tp->snd_una, (__u32)tp->rack.mstamp,
+						r->now_us));
 		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;
@@ -207,6 +220,9 @@ static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		n++;
 	}
 	c->nr_paths = n;
+	mps_window_settle(&st->memo, &w, (__u32)msk->wnd_end);
+	c->wnd_left = mps_window_left(&st->memo, &w, r->head, c->wnd_left, c->unit);
+	r->unsure = st->memo.doubt && w.fresh && !c->wnd_left;
 	return any;
 }
 

@@ -26,10 +26,14 @@ static __always_inline bool mps_may_copy(const struct mps_conn *c)
 	return c->unacked && c->unit && !(c->pending && c->wnd_left) && c->age_us != ~0U;
 }
 
+static __always_inline bool mps_lacks_fragment(const struct mps_path *p, __u32 tier)
+{
+	return mps_is_usable(p, tier) && p->srtt_us && !(p->flags & MPS_PATH_CARRIED);
+}
+
 static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 tier)
 {
-	return mps_is_usable(p, tier) && mps_is_available(p) && p->srtt_us &&
-	       !(p->flags & MPS_PATH_CARRIED);
+	return mps_lacks_fragment(p, tier) && mps_is_available(p);
 }
 
 /*
@@ -69,24 +73,20 @@ MPS_FN __u64 mps_carriers_us(const struct mps_conn *c MPS_ARG)
 }
 
 /*
- * Opportunistic retransmission where it pays: on the path that finishes the
- * fragment first, if that is before its carriers do, by a quarter.
+ * Of the usable paths that do not have the fragment, the one that finishes it first, if by a
+ * quarter before `left` us. room: of those with room only.
  */
-MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
+MPS_FN __u32 mps_copy_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u64 left, __u32 room)
 {
-	const __s32 tier = mps_usable_tier(c);
-	__u64 left, t, best = ~0ULL;
+	__u64 t, best = ~0ULL;
 	__u32 i, mask = MPS_COPY_NONE;
 
-	if (tier < 0 || !mps_may_copy(c))
-		return MPS_COPY_NONE;
-	left = mps_carriers_us(c);
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_can_take_copy(p, (__u32)tier))
+		if (!mps_lacks_fragment(p, tier) || (room && !mps_is_available(p)))
 			continue;
 		t = mps_finish_us(p, c->unit, MPS_EST_GROW | MPS_EST_RATE);
 		if (t < best && t + t / 4 < left) {
@@ -98,30 +98,45 @@ MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
 }
 
 /*
- * Is the oldest data lost behind TCP's back? Nothing is on its way, a round trip
- * has passed, and yet it is not acknowledged: the receiver has dropped it (its
- * counter MPTcpExtNoDSSInWindow). The core sends beyond the receiver's window
- * after an acknowledgement on a subflow whose window TCP did not take over
- * (ack_update_msk(), net/mptcp/options.c), and would wait for its timer once per
- * fragment. Such data may go on any path again.
+ * Opportunistic retransmission where it pays: on the path that finishes the
+ * fragment first, if that is before its carriers do, by a quarter.
+ */
+MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
+{
+	const __s32 tier = mps_usable_tier(c);
+
+	if (tier < 0 || !mps_may_copy(c))
+		return MPS_COPY_NONE;
+	return mps_copy_first(c, (__u32)tier, mps_carriers_us(c), 1);
+}
+
+/*
+ * Is the oldest data lost behind TCP's back? A round trip has passed since its
+ * subflows had it acknowledged, and the connection has not. The receiver has dropped
+ * it (its counter MPTcpExtNoDSSInWindow, see mps_window.h), and the core would wait for
+ * its timer once per fragment.
  */
 MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)
 {
-	__u32 i, longest = 0;
+	__u32 i, all = 0;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
-		const struct mps_path *p = &c->path[i];
-
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_active(p))
-			continue;
-		if (mps_has_inflight(p))
-			return 0;
-		if (p->srtt_us > longest)
-			longest = p->srtt_us;
+		all |= c->path[i].flags;
 	}
-	return c->unacked && c->unit && c->age_us > longest;
+	return c->unacked && c->unit && (all & MPS_PATH_DROPPED) && !(all & MPS_PATH_CARRIED);
+}
+
+/*
+ * Nobody has it, and everything waits for it: the mask of the path that sends it again, in
+ * front of fresh data and in its queue if its window is full.
+ */
+MPS_FN __u32 mps_repair_first(const struct mps_conn *c MPS_ARG)
+{
+	const __s32 tier = mps_usable_tier(c);
+
+	return tier < 0 ? MPS_COPY_NONE : mps_copy_first(c, (__u32)tier, ~0ULL, 0);
 }
 
 #endif /* MPS_COPY_H */

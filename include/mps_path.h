@@ -28,6 +28,7 @@ enum mps_path_flag {
 	MPS_PATH_IDLE = 1 << 5,	   /* TCP has nothing queued and nothing unacknowledged */
 	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the fragment */
 	MPS_PATH_REPAIRS = 1 << 7, /* in fast recovery: a lost segment is sent again */
+	MPS_PATH_DROPPED = 1 << 8, /* instead of CARRIED: delivered, and the receiver dropped it */
 	/* of bpf_thin: */
 	MPS_PATH_NO_TS = 1 << 9,  /* has no TCP timestamps */
 	MPS_PATH_DELAY = 1 << 10, /* has a one-way delay estimate, the metric */

@@ -209,4 +209,29 @@ MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u
 	return age;
 }
 
+/*
+ * How many bytes the subflow was given behind the last of its data in [start, end). With hulls
+ * that is too much, by what they claim. 0 without any such data.
+ */
+MPS_FN __u32 mps_ranges_behind(const struct mps_ranges *g MPS_ARG, __u32 start, __u32 end)
+{
+	__u32 i, bytes = 0, found = 0;
+
+	MPS_UNROLL
+	for (i = 0; i < MPS_RANGES; i++) {
+		const struct mps_range *r = &g->range[i];
+		const __u32 r_end = mps_range_end(r);
+
+		if (i >= g->nr)
+			break;
+		if (mps_before(r->start, end) && mps_before(start, r_end)) {
+			found = 1;
+			bytes = mps_before(end, r_end) ? r_end - end : 0;
+		} else if (found) {
+			bytes += r_end - r->start;
+		}
+	}
+	return bytes;
+}
+
 #endif /* MPS_RANGES_H */

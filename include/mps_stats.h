@@ -18,8 +18,8 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v3"
-#define MPS_SUBFLOW_MAP "mps_subflow_v3"
+#define MPS_CONN_MAP "mps_conn_v4"
+#define MPS_SUBFLOW_MAP "mps_subflow_v4"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -69,14 +69,25 @@ enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
 /* A scheduler's own state of a connection, zeroed at first. */
 struct mps_priv {
 	__u64 word[5];
-	__u64 notes; /* 1 << enum mps_note */
+	__u32 more;
+	__u32 notes; /* 1 << enum mps_note */
 };
+#define MPS_PRIV_BYTES offsetof(struct mps_priv, notes)
 
-/* A retransmission pass that may go on to the next fragment. */
-struct mps_pass {
-	__u32 us;     /* when the last fragment was sent again, low half; 0: it is over */
-	__u32 end;    /* where that fragment ends, low half */
-	__u32 copies; /* it was asked for */
+/*
+ * What the frame remembers of a connection; low halves of sequence numbers. The peer's
+ * data-level window: mps_window.h. A retransmission pass that may go on to the next
+ * fragment: frame.h.
+ */
+struct mps_memo {
+	__u32 wnd_end;	    /* the window, as far as it is granted */
+	__u32 segs;	    /* that had come in on all subflows at the last look at them */
+	__u32 pass_end;	    /* where the fragment ends that the last pass sent last */
+	__u32 pass_at : 28; /* when that was, in steps of 16 us; 0: the pass is over */
+	__u32 copies : 1;   /* the pass was asked for */
+	__u32 doubt : 1;    /* the core's account of the window may be wrong */
+	__u32 late : 1;	    /* the last segments came in without a look at each of them */
+	__u32 odd : 1;	    /* changes with each look that came after a segment */
 };
 
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
@@ -84,7 +95,7 @@ struct mps_conn_store {
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	struct mps_conn snap; /* of the last decision */
 	struct mps_priv priv;
-	struct mps_pass pass;
+	struct mps_memo memo;
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
 
@@ -101,12 +112,16 @@ struct mps_subflow_store {
 	__u32 head;	  /* what was given out next at that time, low half */
 	__u16 length;	  /* of the fragment that it was chosen to send again, or 0 */
 	__u8 account;	  /* the counter that the bytes of the last choice go to */
-	__u8 settled;	  /* seq and head are valid */
-	__u32 asked;	  /* copies were asked for; written without the connection's lock */
+	__u8 settled : 1; /* seq and head are valid */
+	__u8 wnd_new : 1; /* it has just taken over a window, ... */
+	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
+	__u8 asked;	  /* copies were asked for; written without the connection's lock */
+	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
 	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
 	__u32 asked_us;	  /* when that was */
-	__u32 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
-	__u32 penalty_us; /* since when */
+	__u32 penalty_us; /* since when that part of its window is withheld */
+	__u32 wnd_mark;	  /* of the window that it took over last: mps_window.h */
+	__u32 wnd_end;	  /* mps_memo.wnd_end before the last look */
 	__u32 rate;	  /* mps_path.rate */
 	__u32 rate_us;	  /* when that was measured */
 	struct mps_ranges ranges;

@@ -76,7 +76,7 @@ MPS_FN __u32 mps_penalise_carrier(struct mps_subflow_store *s MPS_ARG,
 		return s->penalty;
 	left = mps_penalty_left(s, p, now_us);
 	left += (MPS_SHARE - left) / 2;
-	s->penalty = left < MPS_PENALTY_MAX ? left : MPS_PENALTY_MAX;
+	s->penalty = (__u16)(left < MPS_PENALTY_MAX ? left : MPS_PENALTY_MAX);
 	s->penalty_us = now_us;
 	return s->penalty;
 }
@@ -93,12 +93,40 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 }
 
 /*
+ * Has the receiver dropped what this subflow was given `age` us ago? It does that with
+ * data beyond its window (mps_window.h), and when it is out of memory. TCP has it
+ * acknowledged, since less is on its way than was given behind it, and by the times, too:
+ * a segment that was sent `gap` us ago has arrived. Yet it is not acknowledged at data
+ * level, of which it is the oldest; others merely wait for that one. gap: MPS_NEVER,
+ * longer than any age, when a segment before that one is missing.
+ */
+static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 behind, __u32 age,
+					    __u32 gap)
+{
+	const __u64 trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
+
+	return p->srtt_us && age > trip + gap && behind >= mps_bytes(p->inflight, p) + p->unsent;
+}
+
+/*
+ * How long ago, in us, the newest segment was sent that the peer has, 0 when it has all of
+ * them; MPS_NEVER where one before it is missing, or none is known. missing: segments that are
+ * lost, or were overtaken; owed: bytes that are not acknowledged; sent_us: rack.mstamp.
+ */
+MPS_FN __u32 mps_gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
+{
+	if (!owed)
+		return 0;
+	return missing || !sent_us ? MPS_NEVER : now_us - sent_us;
+}
+
+/*
  * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
  * long ago, in us, the subflow was given data of the fragment. seq: see
- * mps_settle().
+ * mps_settle(); gap: see mps_was_dropped().
  */
 MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
-			       struct mps_round *r MPS_ARG, __u32 seq)
+			       struct mps_round *r MPS_ARG, __u32 seq, __u32 gap)
 {
 	const struct mps_taken t = mps_settle(s, r, seq);
 	__u32 age;
@@ -107,8 +135,13 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
 	age = mps_ranges_age(&s->ranges, r->frag, r->frag_end, r->now_us);
-	if (age != MPS_NEVER)
-		p->flags |= MPS_PATH_CARRIED;
+	if (age != MPS_NEVER) {
+		const __u32 behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
+
+		p->flags |= r->frag == r->una && mps_was_dropped(p, behind, age, gap)
+				    ? MPS_PATH_DROPPED
+				    : MPS_PATH_CARRIED;
+	}
 	mps_ranges_forget(&s->ranges, r->una);
 	return age;
 }

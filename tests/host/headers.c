@@ -49,6 +49,11 @@ __u32 lost_behind(const struct mps_conn *c)
 	return mps_lost_behind(c);
 }
 
+__u32 repair_first(const struct mps_conn *c)
+{
+	return mps_repair_first(c);
+}
+
 __u32 copy_if_it_pays(const struct mps_conn *c)
 {
 	return mps_copy_if_it_pays(c);

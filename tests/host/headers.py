@@ -9,7 +9,7 @@ import functools
 from ctypes import c_uint32, c_uint64, c_void_p
 
 import hostlib
-from hostlib import ACTIVE, CARRIED, IDLE, LOSS, REPAIRS, SENDS
+from hostlib import ACTIVE, CARRIED, DROPPED, IDLE, LOSS, REPAIRS, SENDS
 from stateful import UNKNOWN, Conn, any_path, available, draw, usable
 
 GROW, RATE = 1, 2
@@ -30,6 +30,7 @@ HEADERS = {
     "remaining_us": (U64, P, U32),
     "carriers_us": (U64, P),
     "lost_behind": (U32, P),
+    "repair_first": (U32, P),
     "copy_if_it_pays": (U32, P),
     "cfs_copies": (U32, P),
     "redundant_copies": (U32, P),
@@ -48,6 +49,7 @@ STORE = {
     "ranges_add": (U32, P, U32, U32, U32, U32),
     "ranges_forget": (U32, P, U32),
     "ranges_age": (U32, P, U32, U32, U32),
+    "ranges_behind": (U32, P, U32, U32),
     "store_size": (U32,),
     "store_chosen": (None, P, P, U32),
     "store_counters": (None, P, P),
@@ -56,6 +58,10 @@ STORE = {
     "filter_rate": (U32, P, U32, U32, U32, U32),
     "penalise": (U32, P, U32, U32, U32),
     "withhold": (U32, P, U32, U32, U32),
+    "gap": (U32, U32, U32, U32, U32),
+    "completed": (U32, P, P, P, U32),
+    "window_look": (None, P, P, P, U32, P, P),
+    "memo_size": (U32,),
     "idle_cwnd": (U32, U32, U32, U32),
     "idle_rtt": (U32, U32, U32, U32, U32),
 }
@@ -157,10 +163,15 @@ def may_copy(c):
     return bool(c.unacked and c.unit and not fresh and c.age != UNKNOWN)
 
 
+def lackers(c):
+    """Usable ones of known RTT that do not have the fragment."""
+    fit = (i for i in usable(c) if c.paths[i].srtt)
+    return [i for i in fit if not c.paths[i].flags & CARRIED]
+
+
 def takers(c):
     """Those that a copy may go to."""
-    fit = [i for i in usable(c) if available(c.paths[i])]
-    return [i for i in fit if c.paths[i].srtt and not c.paths[i].flags & CARRIED]
+    return [i for i in lackers(c) if available(c.paths[i])]
 
 
 def carriers(c):
@@ -183,7 +194,8 @@ def any_carrier(rng, kind):
         usual = min(UNKNOWN, rate_of(p) if p.srtt else 1 << 20)
         p.rate = rng.choice([usual, rng.randint(usual // 2, usual), draw(rng, UNKNOWN)])
     p.ssthresh = rng.choice([p.ssthresh, p.ssthresh, min(UNKNOWN, 5 * p.cwnd)])
-    for flag, chance in ((CARRIED, 0.4), (IDLE, 0.5), (SENDS, 0.9), (REPAIRS, 0.2)):
+    has = rng.choice([CARRIED, CARRIED, CARRIED, DROPPED])
+    for flag, chance in ((has, 0.4), (IDLE, 0.5), (SENDS, 0.9), (REPAIRS, 0.2)):
         p.flags |= flag if rng.random() < chance else 0
     if rng.random() < 0.3:
         p.inflight = 0

@@ -32,8 +32,8 @@ QUIET = ["-w"]
 PARTS = ["sut", "oracle", "fuzz"]
 PROFILES = ["wide", "real", "small", "edge", "equal"]
 MINRTT, ECF, CLOSED, RETRANS = range(4)
-ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE, CARRIED, REPAIRS = (
-    1 << bit for bit in range(8)
+ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE, CARRIED, REPAIRS, DROPPED = (
+    1 << bit for bit in range(9)
 )
 WAIT = -1
 NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER = range(4)

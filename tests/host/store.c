@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the frame stores of a subflow (mps_ranges.h, mps_store.h), for headers.py. */
 #include "mps_store.h"
+#include "mps_window.h"
 
 /* --- mps_ranges.h */
 
@@ -22,6 +23,11 @@ __u32 ranges_forget(struct mps_ranges *g, __u32 una)
 __u32 ranges_age(const struct mps_ranges *g, __u32 start, __u32 end, __u32 us)
 {
 	return mps_ranges_age(g, start, end, us);
+}
+
+__u32 ranges_behind(const struct mps_ranges *g, __u32 start, __u32 end)
+{
+	return mps_ranges_behind(g, start, end);
 }
 
 /* --- mps_settle.h */
@@ -96,6 +102,31 @@ __u32 withhold(__u32 state[2], __u32 srtt_us, __u32 cwnd, __u32 now_us)
 	return p.cwnd;
 }
 
+__u32 gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
+{
+	return mps_gap(missing, owed, sent_us, now_us);
+}
+
+/* Flags of a path that was given [start, end) and has to say what became of [frag, end). */
+__u32 completed(const __u32 given[3], const struct mps_path *path, const __u32 words[7],
+		__u32 gap_us)
+{
+	struct mps_subflow_store s = {};
+	struct mps_round r = {
+		.now_us = words[0],
+		.una = words[1],
+		.head = words[2],
+		.sent = words[3],
+		.frag = words[4],
+		.frag_end = words[5],
+	};
+	struct mps_path p = *path;
+
+	mps_ranges_add(&s.ranges, given[0], given[1], given[0], given[2]);
+	mps_complete_path(&s, &p, &r, 0, gap_us);
+	return p.flags;
+}
+
 __u32 idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
 {
 	return mps_idle_cwnd(cwnd, idle, rto);
@@ -104,4 +135,38 @@ __u32 idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
 __u32 idle_rtt(__u32 srtt_us, __u32 min_us, __u32 idle, __u32 rto)
 {
 	return mps_idle_rtt(srtt_us, min_us, idle, rto);
+}
+
+/* --- mps_window.h */
+
+struct seen {
+	__u32 una, wl1, wnd, segs, missing, inflight;
+};
+
+/*
+ * One look at `nr` subflows. words: the connection's snd_una, what is given out next and the
+ * core's end of the window; answer: bytes that may be given out, the end of the window as far
+ * as it is granted, and whether the core's account is doubted.
+ */
+void window_look(struct mps_memo *m, struct mps_subflow_store *s, const struct seen *seen, __u32 nr,
+		 const __u32 words[4], __u32 answer[3])
+{
+	struct mps_window w = mps_window_begin(m, words[0]);
+	__u32 i;
+
+	for (i = 0; i < nr; i++) {
+		w.inflight |= seen[i].inflight;
+		w.missing |= seen[i].missing;
+		mps_window_seen(&s[i], &w, mps_window_mark(seen[i].una, seen[i].wl1, seen[i].wnd),
+				seen[i].wnd, seen[i].segs);
+	}
+	mps_window_settle(m, &w, words[2]);
+	answer[0] = (__u32)mps_window_left(m, &w, words[1], words[2] - words[1], words[3]);
+	answer[1] = m->wnd_end;
+	answer[2] = m->doubt;
+}
+
+__u32 memo_size(void)
+{
+	return sizeof(struct mps_memo);
 }

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Who carries a second copy: mps_copy.h, mps_cfs.h, mps_redundant.h in the words of lists."""
 
-import dataclasses
 import functools
 import random
 
 import headers
 import pytest
-from headers import GROW, NEVER, RATE, carriers, may_copy, takers, verdict
-from hostlib import ACTIVE, BACKUP, CARRIED, LOSS, SNDBUF, WAIT, Path_
+from headers import GROW, NEVER, RATE, carriers, lackers, may_copy, takers, verdict
+from hostlib import ACTIVE, BACKUP, CARRIED, DROPPED, LOSS, SNDBUF, WAIT, Path_
 from stateful import (
     COPIES,
     NO_ROOM,
@@ -80,20 +79,15 @@ def redundant_picks(c, strict):
 
 
 def lost_behind(c):
-    """Nothing is on its way, and the oldest data was given out longer ago than any round trip."""
-    able = [p for p in c.paths if p.flags & ACTIVE]
-    if any(p.inflight or p.unsent for p in able):
-        return False
-    return bool(c.unacked and c.unit and all(c.age > p.srtt for p in able) and c.age)
+    """The receiver has dropped it, and nobody carries it any more."""
+    dropped = any(p.flags & DROPPED for p in c.paths)
+    return bool(c.unacked and c.unit and dropped and not carriers(c))
 
 
-def quieted(c):
-    """The same with all that can send at rest."""
-    paths = [
-        dataclasses.replace(p, inflight=0, unsent=0) if p.flags & ACTIVE else p
-        for p in c.paths
-    ]
-    return dataclasses.replace(c, paths=paths)
+def repaired(c):
+    """The first to finish, with room or without."""
+    t = {i: headers.finish(c.paths[i], c.unit, GROW | RATE) for i in lackers(c)}
+    return mask([min(t, key=lambda i: (t[i], i))]) if t else 0
 
 
 @functools.cache
@@ -118,10 +112,10 @@ def faults(lib, seed, count):
             wrong.add("carriers")
         if lib.may_copy(snapshot) != may_copy(c):
             wrong.add("may_copy")
-        quiet = quieted(c)
-        for state in (c, quiet):
-            if lib.lost_behind(state.snapshot()) != lost_behind(state):
-                wrong.add("lost_behind")
+        if lib.lost_behind(snapshot) != lost_behind(c):
+            wrong.add("lost_behind")
+        if lib.repair_first(snapshot) != repaired(c):
+            wrong.add("repair_first")
         for strict in (0, 1):
             answer = verdict(lib.redundant_pick, snapshot, strict)[:3]
             if answer not in redundant_picks(c, strict):
@@ -140,6 +134,12 @@ def test_random_states(lib):
         )
         assert copied > STATES / 20
         assert held > STATES / 50 or which == 2
+
+
+def test_some_are_lost(lib):
+    lost = [c for c, *_ in cases(1, STATES) if lost_behind(c)]
+    assert STATES / 20 < len(lost) < STATES / 2
+    assert sum(bool(repaired(c)) and not takers(c) for c in lost) > STATES / 200
 
 
 @pytest.mark.parametrize("policy", POLICIES)

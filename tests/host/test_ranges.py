@@ -36,6 +36,7 @@ class Life:
     vague: int = 0  # ... without those that are contiguous, and with them
     rough: bool = False  # it has long ones, whose ends are rounded up
     faults: set = field(default_factory=set)
+    history: list = field(default_factory=list)  # every burst there was
 
     def __post_init__(self):
         self.size = self.lib.ranges_size()
@@ -48,6 +49,7 @@ class Life:
         )
         if end > start:
             self.bursts.append((start, end, self.now))
+            self.history.append((start, end))
             self.bursts = [b for b in self.bursts if b[1] > self.una]
             self.crowd()
         if nr > RANGES or nr != int.from_bytes(self.memory[:4], "little"):
@@ -67,6 +69,22 @@ class Life:
         found = self.lib.ranges_age(self.memory, start % U32, end % U32, self.now % U32)
         return None if found == UNKNOWN else found
 
+    def behind(self, start, end):
+        """Nothing is claimed that was not given, but what hulls claim; all that may still count."""
+        found = self.lib.ranges_behind(self.memory, start % U32, end % U32)
+        mine = [i for i, b in enumerate(self.history) if b[0] < end and start < b[1]]
+        after = self.history[mine[-1] + 1 :] if mine else []
+        rest = max(0, self.history[mine[-1]][1] - end) if mine else 0
+        most = rest + sum(b - a for a, b in after)
+        least = rest + sum(b - a for a, b in after) if self.una <= start else 0
+        if any(b <= self.una for _, b in [*after, *(self.history[i] for i in mine)]):
+            least = 0
+        exact = start >= self.vague and not self.rough
+        if exact and found > most:
+            self.faults.add("behind: too much")
+        if exact and found < least:
+            self.faults.add("behind: too little")
+
     def forget(self):
         nr = self.lib.ranges_forget(self.memory, self.una % U32)
         if nr and all(end <= self.una for _, end, _ in self.bursts):
@@ -75,6 +93,7 @@ class Life:
     def look(self, start, end):
         """One question; start is not acknowledged yet."""
         age = self.age(start, end)
+        self.behind(start, end)
         mine = [b for b in self.bursts if b[0] < end and start < b[1]]
         if age is None:
             if mine:

@@ -9,12 +9,14 @@ from ctypes import c_uint32
 from fractions import Fraction
 
 import pytest
+from hostlib import CARRIED, DROPPED, Path_
 from stateful import UNKNOWN, draw
 
 SOURCE = "store.c"
 
 U32 = 1 << 32
 RATE_US = 10_000_000
+TICK_US = 8192
 SHARE = 256
 LEAST_SHARE = SHARE // 4
 RTTS = 32
@@ -110,9 +112,56 @@ def idle_states(rng, count):
         yield rng.choice([1, 9, 10, 11, draw(rng, UNKNOWN)]), max(0, idle), rto
 
 
+def wrong_drops(lib, rng):
+    """One burst, of which TCP has everything; what is oldest there and not acknowledged is lost."""
+    mss, srtt = rng.choice([100, 1428]), rng.choice([0, 20_000, 300_000])
+    start = rng.getrandbits(32)
+    end = start + rng.randint(1, 60_000)
+    given = rng.getrandbits(32)
+    frag = start + rng.choice([0, 0, rng.randint(0, end - start - 1)])
+    stop = min(end, frag + rng.randint(1, 32_768))
+    una = frag if rng.random() < 0.8 else frag - 1
+    p = Path_(srtt=srtt, mss=mss, cwnd=100, flags=0)
+    behind = end - stop
+    p.inflight = max(0, behind // mss + rng.choice([-1, 0, 0, 1]))
+    p.unsent = rng.choice([0, behind % mss, behind % mss + 1])
+    gap = rng.choice([0, 1000, srtt, UNKNOWN])
+    trip = srtt + 2 * TICK_US + (gap if gap != UNKNOWN else 0)
+    age = rng.choice([0, trip - trip % TICK_US, trip + TICK_US, 2 * trip])
+    now = given // TICK_US * TICK_US + age // TICK_US * TICK_US
+    seen = age // TICK_US * TICK_US
+    words = [now, una, end, end, frag, stop, 0]
+    flags = lib.completed(
+        (c_uint32 * 3)(*(x % U32 for x in (start, end, given))),
+        p.pack(),
+        (c_uint32 * 7)(*(x % U32 for x in words)),
+        gap,
+    )
+    lost = (
+        una == frag
+        and gap != UNKNOWN
+        and srtt
+        and seen > trip
+        and p.inflight * mss + p.unsent <= behind
+    )
+    return flags != (DROPPED if lost else CARRIED)
+
+
+def gap_of(missing, owed, sent, now):
+    if not owed:
+        return 0
+    return UNKNOWN if missing or not sent else (now - sent) % U32
+
+
 def faults(lib, seed, count):
     rng = random.Random(seed)
     wrong = set()
+    for _ in range(count):
+        if wrong_drops(lib, rng):
+            wrong.add("dropped")
+        some = [rng.choice([0, 0, draw(rng, UNKNOWN)]) for _ in "abcd"]
+        if lib.gap(*some) != gap_of(*some):
+            wrong.add("gap")
     for _ in range(count // 100):
         if wrong_rates(lib, rng, 50):
             wrong.add("rate")
