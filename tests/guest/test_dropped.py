@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Data that TCP has delivered and the receiver's MPTCP has dropped goes out again soon.
+
+Here the receiver has no room for what it had granted; in a network it is data beyond its window
+(mps_window.h).
+"""
+
+import socket
+import time
+
+import pytest
+from cells import bench_lab, netlab
+from command import ok, stats_of, total
+from traffic import connection, download, info
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
+
+SIZE = 100 << 10
+PATHS = [netlab.Path(name, mbit=50, rtt_ms=20) for name in ("one", "two")]
+SMALL, LARGE = 1, 1 << 20  # bytes of the receive buffer
+ROUNDS = 5
+BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+
+def pruned(net):
+    lines = net.run("cat", "/proc/net/netstat").stdout.splitlines()
+    names, values = [x.split()[1:] for x in lines if x.startswith("MPTcpExt:")]
+    return int(dict(zip(names, values, strict=True))["RcvPruned"])
+
+
+def one_round(conn):
+    """Seconds from the moment when there is room again to the last byte."""
+    conn.server.sendall(bytes(SIZE))
+    conn.client.setsockopt(*BUFFER, SMALL)
+    time.sleep(0.02)
+    conn.client.setsockopt(*BUFFER, LARGE)
+    begun, rest = time.monotonic(), 2 * SIZE
+    # its acknowledgements tell that the rest has not got through
+    conn.server.sendall(bytes(SIZE))
+    while rest:
+        rest -= len(conn.client.recv(rest))
+    seconds = time.monotonic() - begun
+    time.sleep(0.5)
+    return seconds
+
+
+def measure(copy):
+    """Seconds of all rounds, segments dropped, the sender's statistics."""
+    ok("load", "bpf_minrtt", "--set", f"copy={copy}")
+    with bench_lab(*PATHS) as lab:
+        lab.server.scheduler = "bpf_minrtt"
+        with connection(lab) as conn:
+            conn.client.setsockopt(*BUFFER, LARGE)
+            download(conn, 256 << 10).finish().acknowledged()
+            time.sleep(1)
+            before = pruned(lab.client)
+            seconds = sum(one_round(conn) for _ in range(ROUNDS))
+            dropped = pruned(lab.client) - before
+            found = stats_of(info(conn.server).token)
+    ok("unload", "bpf_minrtt")
+    return seconds, dropped, found
+
+
+def test_it_does_not_wait_for_the_timer():
+    """It does without copies, the control: then nobody asks for the pass.
+
+    Seen to take as long as the control without mps_was_dropped().
+    """
+    seconds, dropped, found = measure(copy=1)
+    if not dropped:
+        pytest.skip("the kernel's receiver keeps what it has no room for")
+    control, dropped_then, _ = measure(copy=0)
+    assert dropped_then >= ROUNDS <= dropped
+    assert total(found, "bytes_retrans") > 0
+    assert seconds < 0.9 * control, (seconds, control)
