@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The time that no scheduler can beat: data as a fluid, every path full from the first moment."""
 
+import itertools
+
 
 def fluid_bound(size, paths):
     """Seconds from the request to the last byte.
@@ -24,3 +26,40 @@ def fluid_bound(size, paths):
 def best_path(paths):
     """Index of the path that is best alone: the fastest, the one with the shorter RTT among equals."""
     return min(range(len(paths)), key=lambda i: (-paths[i].mbit, paths[i].rtt_ms))
+
+
+def fluid_shares(size, paths):
+    """Bytes that each path carries when a fluid of that size is there first."""
+    end = fluid_bound(size, paths) - paths[0].owd
+    return [max(0.0, end - p.owd) * p.goodput for p in paths]
+
+
+def rates(path, changes, begin, end):
+    """[(seconds, Mbit/s)] of a path during a time in which its rate changes."""
+    out, at, mbit = [], begin, path.mbit
+    for change in changes:
+        if change.what != "mbit":
+            continue
+        if change.at > at:
+            stop = min(end, change.at)
+            out.append((stop - at, mbit))
+            at = stop
+            if at >= end:
+                break
+        mbit = change.value
+    if at < end:
+        out.append((end - at, mbit))
+    return [(s, r) for s, r in out if s > 0]
+
+
+def mean_rate(paths, changes, begin, end, top=float("inf")):
+    """Mbit/s of all paths together, at most `top` at any moment, over a time."""
+    edges = {begin, end}
+    for path in paths:
+        edges |= {c.at for c in changes.get(path.name, ()) if begin < c.at < end}
+    edges = sorted(edges)
+    sums = 0.0
+    for a, b in itertools.pairwise(edges):
+        each = (rates(p, changes.get(p.name, ()), a, b)[0][1] for p in paths)
+        sums += (b - a) * min(top, sum(each))
+    return sums / (end - begin)

@@ -70,8 +70,11 @@ SKIP_DIRS = {
 }  # fmt: skip
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
-    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter)|"
-    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio)[-.0-9a-z_]*\.so|"
+    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter|"
+    r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|dpkt|lxml|sympy|mpmath|scipy|dateutil)|"
+    r"/usr/share/(matplotlib|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
+    r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
+    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
     r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(
@@ -204,8 +207,11 @@ def guest_ports(args, work):
     if args.virtual_time or not args.shell:
         out = "stdio,signal=off" if args.shell else f"file,path={work}/out"
         options += ["-chardev", f"{out},id=out", "-device", "virtconsole,bus=ports.0,chardev=out"]  # fmt: skip
-    for name in ("verdict", "results"):
-        options += ["-chardev", f"file,id={name},path={work}/{name}",
+    files = {name: f"{work}/{name}" for name in ("verdict", "results")}
+    if args.stream:
+        files["stream"] = args.stream
+    for name, path in files.items():
+        options += ["-chardev", f"file,id={name},path={path}",
                     "-device", f"virtserialport,bus=ports.0,chardev={name},name={name}"]  # fmt: skip
     return options
 
@@ -329,6 +335,10 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
+    parser.add_argument(
+        "--stream",
+        help="file for what the guest writes to its port of that name, at once",
+    )
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 
