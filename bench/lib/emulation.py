@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Is a path what it is said to be? Checked in the guest before any result over it counts.
+
+Each path alone, without its randomness: plain TCP reaches the configured rate within 3 %, a small
+packet there and back takes the configured delays within 1 ms (and the time that the rate needs for
+it), no packet is larger than the MTU. Then what is random: losses as many as the rate of loss lets
+expect, delays within the jitter, packets in their order.
+"""
+
+import dataclasses
+import math
+import random
+import socket
+import statistics
+import threading
+import time
+from pathlib import Path
+
+import transfer
+from measure import capture
+from netlab import Lab
+from netlab import Path as NetPath
+
+RATE_WITHIN = 0.03
+RTT_WITHIN_MS = 1.0
+ORDERLY = 300  # packets, 1 ms apart
+LOSSES = 1500  # packets of which some are lost
+SIGMAS = 4
+PROBES = 20
+PORT = 7
+PROBE_BYTES = 18
+PROBE_FRAME = 14 + 20 + 8 + PROBE_BYTES
+# A quarter of a transfer is a measure: its packets must be many.
+LEAST_BYTES = 600_000
+SECONDS = 8
+
+
+def udp(lab, role, bind=None):
+    with lab.inside(role):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.settimeout(10)
+    if bind:
+        sock.bind(bind)
+    return sock
+
+
+class Echo(threading.Thread):
+    """Sends back what comes, and remembers the numbers in their order."""
+
+    def __init__(self, sock, answer=True):
+        super().__init__(daemon=True)
+        self.sock, self.answer, self.seen = sock, answer, []
+
+    def run(self):
+        while True:
+            data, peer = self.sock.recvfrom(64)
+            if data == b"end":
+                return
+            self.seen.append(int(data))
+            if self.answer:
+                self.sock.sendto(data, peer)
+
+
+class Peer:
+    """A numbered packet at a time from the client, an echo at the server."""
+
+    def __init__(self, lab, answer):
+        address = (lab.address("server", 0), PORT)
+        self.server = udp(lab, "server", address)
+        self.client = udp(lab, "client")
+        self.client.connect(address)
+        self.echo = Echo(self.server, answer)
+        self.echo.start()
+
+    def send(self, number):
+        self.client.send(b"%0*d" % (PROBE_BYTES, number))
+
+    def close(self):
+        # The end may be lost as well.
+        while self.echo.is_alive():
+            self.client.send(b"end")
+            self.echo.join(0.5)
+        self.client.close()
+        self.server.close()
+
+
+def rtts_ms(lab, count):
+    peer = Peer(lab, answer=True)
+    out = []
+    for number in range(count):
+        begun = time.monotonic()
+        peer.send(number)
+        peer.client.recv(64)
+        out.append((time.monotonic() - begun) * 1000)
+    peer.close()
+    return out
+
+
+def received(lab, path, count):
+    """The numbers of those that came, of `count` sent at half the rate at most."""
+    peer = Peer(lab, answer=False)
+    pause = max(0.001, 2 * PROBE_FRAME * 8 / (path.mbit * 1e6))
+    for number in range(count):
+        peer.send(number)
+        time.sleep(pause)
+    time.sleep(2 * path.rtt_ms / 1000 + 0.2)
+    peer.close()
+    return peer.echo.seen
+
+
+def expected_rtt_ms(path):
+    return path.rtt_ms + 2 * PROBE_FRAME * 8 / (path.mbit * 1e3)
+
+
+def rate_of(lab, path):
+    """Part of the configured rate that plain TCP reaches, over a quarter of a transfer."""
+    size = max(LEAST_BYTES, round(SECONDS * path.goodput))
+    data = random.Random(1).randbytes(min(size, 1 << 20)) * (size // (1 << 20) + 1)
+    with transfer.connection(lab, 0, mptcp=False) as ends:
+        sender = path.local or "server"
+        run = transfer.transfer(lab, sender, [(ends, data[:size])])
+    return run["peaks"][0][0] / (path.mbit * 1e6)
+
+
+def check_path(spec, folder):
+    """({"path", "rate_ratio", "rtt_ms", ..., "problems"}, files)"""
+    path = NetPath(**spec)
+    still = dataclasses.replace(path, loss=0, jitter_ms=0)
+    found, problems = {"path": spec}, []
+    file = Path(folder, "check.pcap")
+    with Lab([still], tag="") as lab:
+        found["rtt_ms"] = statistics.median(rtts_ms(lab, PROBES))
+        found["rtt_expected_ms"] = expected_rtt_ms(still)
+        if abs(found["rtt_ms"] - found["rtt_expected_ms"]) > RTT_WITHIN_MS:
+            problems.append(
+                f"RTT {found['rtt_ms']:.2f} ms, not {found['rtt_expected_ms']:.2f}"
+            )
+        with capture(lab, transfer.other(path.local or "server"), file):
+            found["rate_ratio"] = rate_of(lab, still)
+        if abs(found["rate_ratio"] - 1) > RATE_WITHIN:
+            problems.append(
+                f"TCP reaches {100 * found['rate_ratio']:.1f} % of {path.mbit:g} Mbit/s"
+            )
+    if path.loss or path.jitter_ms:
+        with Lab([path], tag="") as lab:
+            problems += chance(lab, path, found)
+    found["problems"] = problems
+    return found, {"capture": file}
+
+
+def chance(lab, path, found):
+    """Problems with losses and jitter."""
+    if path.jitter_ms:
+        found["jittered_ms"] = times = rtts_ms(lab, 5 * PROBES)
+        widest = 2 * path.jitter_ms + RTT_WITHIN_MS
+        off = [t - expected_rtt_ms(path) for t in times]
+        if max(map(abs, off)) > widest:
+            yield f"RTTs from {min(times):.1f} to {max(times):.1f} ms, jitter {path.jitter_ms:g} each way"
+        if max(off) - min(off) < path.jitter_ms:
+            yield f"RTTs from {min(times):.1f} to {max(times):.1f} ms: hardly any jitter"
+    came = received(lab, path, LOSSES if path.loss else ORDERLY)
+    if came != sorted(came):
+        yield "packets overtake each other"
+    if path.loss and path.loss_to in ("", "server"):
+        p = path.loss / 100
+        found["lost"] = 1 - len(came) / LOSSES
+        if abs(found["lost"] - p) > SIGMAS * math.sqrt(p * (1 - p) / LOSSES):
+            yield f"lost {100 * found['lost']:.2f} % of {LOSSES} packets, not {path.loss:g} %"
+
+
+def path_key(path):
+    """What of a path a check depends on: not its name, not the numbers it is sown with."""
+    return dataclasses.asdict(dataclasses.replace(path, name="path", seed=1))
