@@ -122,13 +122,14 @@ def rate_of(lab, path):
     return run["peaks"][0][0] / (path.mbit * 1e6)
 
 
-def check_path(spec, folder):
-    """({"path", "rate_ratio", "rtt_ms", ..., "problems"}, files)"""
+def check_path(spec, trunk, folder):
+    """({"path", "rate_ratio", "rtt_ms", ..., "problems"}, files); `trunk`: the links behind the path."""
     path = NetPath(**spec)
+    links = [NetPath(**t) for t in trunk]
     still = dataclasses.replace(path, loss=0, jitter_ms=0)
     found, problems = {"path": spec}, []
     file = Path(folder, "check.pcap")
-    with Lab([still], tag="") as lab:
+    with Lab([still], tag="", trunk=links) as lab:
         found["rtt_ms"] = statistics.median(rtts_ms(lab, PROBES))
         found["rtt_expected_ms"] = expected_rtt_ms(still)
         if abs(found["rtt_ms"] - found["rtt_expected_ms"]) > RTT_WITHIN_MS:
@@ -142,7 +143,7 @@ def check_path(spec, folder):
                 f"TCP reaches {100 * found['rate_ratio']:.1f} % of {path.mbit:g} Mbit/s"
             )
     if path.loss or path.jitter_ms:
-        with Lab([path], tag="") as lab:
+        with Lab([path], tag="", trunk=links) as lab:
             problems += chance(lab, path, found)
     found["problems"] = problems
     return found, {"capture": file}

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0
 """The time that no scheduler can beat: data as a fluid, every path full from the first moment."""
 
+import dataclasses
 import itertools
 
 
-def fluid_bound(size, paths):
-    """Seconds from the request to the last byte.
+def fluid_time(size, lines):
+    """Seconds from the sender's start to the last byte; `lines`: (one-way delay, bytes/s) of each path.
 
-    The smallest T with sum over paths of max(0, T - owd) * goodput >= size, plus the one-way delay
-    of the request, which travels on the first path. Windows, their growth and losses do not exist
-    here; goodput is that of full frames (netlab.PAYLOAD of netlab.FRAME bytes of the rate).
+    The smallest T with sum over paths of max(0, T - delay) * rate >= size.
     """
     best = float("inf")
     # Paths join in the order of their delay; with the first k of them T solves a linear equation.
-    ordered = sorted(paths, key=lambda p: p.owd)
+    ordered = sorted(lines)
     for k in range(1, len(ordered) + 1):
         used = ordered[:k]
-        rate = sum(p.goodput for p in used)
-        t = (size + sum(p.owd * p.goodput for p in used)) / rate
-        if t >= used[-1].owd:
+        t = (size + sum(d * r for d, r in used)) / sum(r for _, r in used)
+        if t >= used[-1][0]:
             best = min(best, t)
-    return paths[0].owd + best
+    return best
+
+
+def fluid_bound(size, paths):
+    """Seconds from the request to the last byte of the answer.
+
+    To fluid_time() comes the one-way delay of the request, which travels on the first path.
+    Windows, their growth and losses do not exist here; goodput is that of full frames
+    (netlab.PAYLOAD of netlab.FRAME bytes of the rate).
+    """
+    return paths[0].owd + fluid_time(size, [(p.owd, p.goodput) for p in paths])
 
 
 def best_path(paths):
@@ -63,3 +71,9 @@ def mean_rate(paths, changes, begin, end, top=float("inf")):
         each = (rates(p, changes.get(p.name, ()), a, b)[0][1] for p in paths)
         sums += (b - a) * min(top, sum(each))
     return sums / (end - begin)
+
+
+def path_at(path, changes, when):
+    """The path as it is at a moment."""
+    found = {c.what: c.value for c in changes if c.at <= when}
+    return dataclasses.replace(path, **found)

@@ -20,7 +20,6 @@ from pathlib import Path
 import cwnd
 import transfer
 import workloads
-from fluid import best_path
 from netlab import FRAME, ROLES, Lab, LabError
 
 # A cell begins on a full second of the clock and its timers: what was before does not shift it.
@@ -115,8 +114,8 @@ class Bench:
         self.choice = sched.Choice(cell.scheduler)
         self.mptcp = not self.choice.is_tcp
         self.work = workloads.of(cell.workload)
-        self.sender = self.work.SENDER
-        self.fast = best_path(cell.paths)
+        self.sender = self.work.sender(cell.workload)
+        self.fast = self.work.fast(cell.paths)
         # Plain TCP has the better path to itself.
         self.host = lab.address("server", self.fast if self.choice.is_tcp else 0)
         self.rng = cell.rng
@@ -293,7 +292,9 @@ def run_all(jobs, stream):
             with tempfile.TemporaryDirectory(prefix="cell-") as folder:
                 try:
                     if job["kind"] == "check":
-                        got, files = emulation.check_path(job["path"], folder)
+                        got, files = emulation.check_path(
+                            job["path"], job["trunk"], folder
+                        )
                     else:
                         got, files = measure(cell_from(job["cell"]), resets, folder)
                 except (LabError, OSError, TimeoutError) as e:

@@ -365,9 +365,18 @@ class Lab:
 
     def queues(self):
         """Per path and end towards which it sends: the counters of the shaping queue."""
-        rows = json.loads(check(["tc", "-n", self.names["net"], "-s", "-j", "qdisc"]))
-        by_dev = {r["dev"]: r for r in rows if r["kind"] == "netem"}
-        return [{r: by_dev[self.port(p, r)] for r in ROLES} for p in self.paths]
+        net = self._netems("net")
+        out = [{r: net[self.port(p, r)] for r in ROLES} for p in self.paths]
+        for path, queues in zip(self.paths, out, strict=True):
+            if path.local:
+                # What leaves through its own device goes to the other end.
+                there = ROLES[1 - ROLES.index(path.local)]
+                queues[there] = self._netems(path.local)[path.name]
+        return out
+
+    def _netems(self, where):
+        rows = json.loads(check(["tc", "-n", self.names[where], "-s", "-j", "qdisc"]))
+        return {r["dev"]: r for r in rows if r["kind"] == "netem"}
 
     def mib(self, role):
         """The MPTCP counters of a namespace."""

@@ -146,23 +146,29 @@ def facts(kernel):
     return {"version": VERSION, "kernel": kernel, "virtual_time": True}
 
 
+def checks_of(cell):
+    """What a cell's result depends on: {digest: job} of each path, and of what it becomes."""
+    trunk = [emulation.path_key(t) | {"name": t.name} for t in cell.trunk]
+    found = {}
+    for path in cell.states():
+        spec = emulation.path_key(path)
+        found[digest([spec, trunk])] = {"kind": "check", "path": spec, "trunk": trunk}
+    return found
+
+
 def jobs_of(cells, kernel):
     """Checks of the paths first, then the cells."""
     base = facts(kernel)
     codes = {word: code_of(word) for word in {c.scheduler for c in cells}}
-    jobs = {}
+    checks, measured = {}, {}
     for cell in cells:
-        for path in cell.paths:
-            spec = emulation.path_key(path)
-            key = digest(base | {"check": spec})
-            jobs[key] = {"key": key, "kind": "check", "path": spec}
-    for cell in cells:
-        spec = cell.spec()
-        key = digest(base | {"cell": spec, "code": codes[cell.scheduler]})
-        checks = [digest(base | {"check": emulation.path_key(p)}) for p in cell.paths]
-        jobs[key] = {"key": key, "kind": "cell", "cell": spec, "code": codes[cell.scheduler],
-                     "checks": checks, "name": str(cell)}  # fmt: skip
-    return list(jobs.values())
+        mine = {digest([base, k]): job for k, job in checks_of(cell).items()}
+        checks |= {k: {"key": k} | job for k, job in mine.items()}
+        spec, code = cell.spec(), codes[cell.scheduler]
+        key = digest(base | {"cell": spec, "code": code})
+        measured[key] = {"key": key, "kind": "cell", "cell": spec, "code": code,
+                         "checks": list(mine), "name": str(cell)}  # fmt: skip
+    return [*checks.values(), *measured.values()]
 
 
 def make(args):

@@ -5,6 +5,7 @@
     default                 whether a run without names takes it
     seeds, runs             each cell is measured once per seed and run
     schedulers              words as --scheduler takes them; without it: all there are
+    also                    words that are measured with the scheduler that they are a form of
     at                      the ends that get the scheduler: ["server"] (the default) or both
     capture                 whether the receiver's packets are captured, for their delays
     topology                "" or "trunk": the paths share the links of [[trunk]]
@@ -41,6 +42,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 FORMS = ("short", "full")
 ROLES = ("server", "client")
 CHANGEABLE = ("mbit", "rtt_ms", "loss")
+REFERENCES = (sched.TCP, "default")  # with which everything is compared
 NAME = re.compile(r"[a-z][a-z0-9]{0,8}")
 REFERENCE = re.compile(r"\$(\w+)(?:\s*([*/])\s*([0-9.]+))?")
 NUMBER = (int, float)
@@ -160,6 +162,14 @@ class Cell:
         """The same as plain data."""
         return dataclasses.asdict(self)
 
+    def states(self):
+        """Every path as it is at some time, but for losing everything."""
+        for path in self.paths:
+            yield path
+            for change in self.changes.get(path.name, ()):
+                if change.what != "loss":
+                    yield dataclasses.replace(path, **{change.what: change.value})
+
     @property
     def rng(self):
         """Of whatever a workload draws; the same for each scheduler."""
@@ -226,6 +236,8 @@ class PathSpec:
         self.changes, self.ramp, self.random = [], None, None
         if not trunk:
             self._variation(table)
+        if self.local and (self.changes or self.ramp or self.random):
+            table.fail("local", "such a path cannot change")
         table.end()
 
     def _variation(self, table):
@@ -339,6 +351,7 @@ class Scenario:
     seeds: list
     runs: int
     schedulers: list | None
+    also: list
     at: tuple
     capture: bool
     combinations: list  # of the parameters
@@ -351,7 +364,16 @@ class Scenario:
         """Of these schedulers, in an order in which what is compared is measured together."""
         import workloads
 
-        words = [w for w in words if self.schedulers is None or w in self.schedulers]
+        words = [
+            w
+            for w in words
+            if self.schedulers is None or w in self.schedulers or w in REFERENCES
+        ]
+        words += [
+            w
+            for w in self.also
+            if w.split(":")[0].split("+")[0] in words and w not in words
+        ]
         out = []
         for params, seed, run in itertools.product(
             self.combinations, seeds or self.seeds, range(self.runs)
@@ -449,7 +471,8 @@ def parse(name, data, form="short"):
     figures = [figure(t) for t in table.tables("figure")]
     made = Scenario(
         name=name, form=form, **texts, default=take("default", bool, False), seeds=seeds, runs=runs,
-        schedulers=table.strings("schedulers", None), capture=take("capture", bool, False),
+        schedulers=table.strings("schedulers", None),
+        also=table.strings("also", []), capture=take("capture", bool, False),
         at=tuple(table.strings("at", ["server"], ROLES)), combinations=combinations(table),
         paths=paths, trunk=trunk, workload=work.left, figures=figures)  # fmt: skip
     table.end()

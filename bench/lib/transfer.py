@@ -36,12 +36,12 @@ def make_socket(lab, role, mptcp):
 
 
 @contextlib.contextmanager
-def connection(lab, path=0, mptcp=True):
+def connection(lab, path=0, mptcp=True, port=PORT):
     """{"client": socket, "server": socket}, with all subflows there."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(make_socket(lab, "server", mptcp))
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        address = (lab.address("server", path), PORT)
+        address = (lab.address("server", path), port)
         listener.bind(address)
         listener.listen()
         client = stack.enter_context(make_socket(lab, "client", mptcp))

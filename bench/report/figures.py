@@ -81,7 +81,7 @@ class Data:
         wanted = figure["schedulers"]
         self.records = [
             r for r in records
-            if all(r.cell.params.get(k) == v for k, v in figure["where"].items())
+            if all(r.at.get(k) == v for k, v in figure["where"].items())
             and (not wanted or r.cell.scheduler in wanted)
         ]  # fmt: skip
         if not self.records:
@@ -93,7 +93,7 @@ class Data:
     def of(self, scheduler, **params):
         return [
             r for r in self.records
-            if r.cell.scheduler == scheduler and all(r.cell.params.get(k) == v for k, v in params.items())
+            if r.cell.scheduler == scheduler and all(r.at.get(k) == v for k, v in params.items())
         ]  # fmt: skip
 
     def mean(self, scheduler, **params):
@@ -106,7 +106,7 @@ class Data:
 
     def values(self, name):
         """Of a parameter, in the order of the scenario."""
-        return list(dict.fromkeys(r.cell.params[name] for r in self.records))
+        return list(dict.fromkeys(r.at[name] for r in self.records))
 
     def claim(self, scheduler, **params):
         for claim in self.figure["claims"]:

@@ -37,11 +37,13 @@ def _value(name):
 
 
 def _delivered(result):
-    return sum(o["bytes"] for o in _objects(result))
+    return sum(o["bytes"] for o in _objects(result)) + result["values"].get(
+        "beside_bytes", 0
+    )
 
 
 def fast(cell):
-    return fluid.best_path(cell.paths)
+    return workloads.of(cell.workload).fast(cell.paths)
 
 
 def _fast_share(cell, result):
@@ -130,6 +132,11 @@ class Record:
         self.result = raw["result"]
         self.problems = list(self.result["problems"])
         self._known = {}
+
+    @property
+    def at(self):
+        """What figures find it by."""
+        return self.cell.params | {"seed": self.cell.seed}
 
     @property
     def valid(self):

@@ -2,24 +2,52 @@
 """What goes over the paths: one module each, which registers one class.
 
     @workload("name", seconds=Option(NUMBER, 60, low=1))      what a scenario may say
-    class Name:
-        SENDER = "server"                                     who sends what counts
-        def seconds(options): ...                             how long it may take, for changes
-        def run(bench): ...                                   in the guest; see bench/lib/measure.py
-        def bound(cell, result): ...                                  of its headline, in the same unit
-        HEADLINE = "completion_s", SMALLER = True             what the summary compares
+    class Name(Workload): ...
 
-run() returns {"objects": [...], "values": {...}, "series": {...}, "active": [[begin, end], ...]}: of
-each object its name, bytes, when it began and how long it took; times in seconds from the start.
+A new module is found by itself.
 """
 
 import dataclasses
 import importlib
 import pkgutil
 
+import fluid
 from scenario import NUMBER, ScenarioError, describe
 
 _kinds = {}
+
+
+class Workload:
+    HEADLINE = "completion_s"  # the measure that summaries compare
+
+    @staticmethod
+    def seconds(options):
+        """How long it may take: changes of paths are drawn for that long."""
+        return options["seconds"]
+
+    @staticmethod
+    def sender(options):
+        """Who sends what counts."""
+        return "server"
+
+    @staticmethod
+    def fast(paths):
+        """Index of the path that is best alone: plain TCP has that one."""
+        return fluid.best_path(paths)
+
+    @staticmethod
+    def run(bench):
+        """In the guest, see measure.Bench: {"objects": [...], "values": {...}, "series": {...}, "active": [...]}.
+
+        Of each object its name, its bytes, when it began and how long it took; in seconds from
+        bench.zero. "active": [begin, end] of the times in which something was wanted.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def bound(cell, result):
+        """What no scheduler can beat, as HEADLINE has it; None: nobody knows."""
+        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,3 +118,9 @@ def check(options, where):
 
 def seconds(options):
     return of(options).seconds(options)
+
+
+def mean_bound(result, of):
+    """The mean over the objects of what bounds each."""
+    each = [of(o) for o in result["objects"]]
+    return sum(each) / len(each) if each else None

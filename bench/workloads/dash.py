@@ -11,7 +11,7 @@ from fluid import mean_rate
 from scenario import NUMBER
 from web import Server
 
-from workloads import Option, workload
+from workloads import Option, Workload, workload
 
 
 @workload(
@@ -26,9 +26,8 @@ from workloads import Option, workload
     # The first chunks fill the buffer and say little in a short run: not in the averages.
     skip=Option(int, 0, low=0),
 )
-class Dash:
-    HEADLINE, SMALLER = "bitrate_ratio", False
-    SENDER = "server"
+class Dash(Workload):
+    HEADLINE = "bitrate_ratio"
 
     @staticmethod
     def seconds(options):
