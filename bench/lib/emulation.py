@@ -18,7 +18,7 @@ from pathlib import Path
 
 import transfer
 from measure import capture
-from netlab import Lab
+from netlab import ROLES, Lab
 from netlab import Path as NetPath
 
 RATE_WITHIN = 0.03
@@ -33,6 +33,11 @@ PROBE_FRAME = 14 + 20 + 8 + PROBE_BYTES
 # A quarter of a transfer is a measure: its packets must be many.
 LEAST_BYTES = 600_000
 SECONDS = 8
+LEAST_S = 1
+# Round trips that a transfer has at least, to let its window grow.
+ROUNDS = 12
+# Of the sockets: what is checked is the path, and not what a host gives one connection.
+BUFFER = 64 << 20
 
 
 def udp(lab, role, bind=None):
@@ -114,7 +119,14 @@ def expected_rtt_ms(path):
 
 def rate_of(lab, path):
     """Part of the configured rate that plain TCP reaches, over a quarter of a transfer."""
-    size = max(LEAST_BYTES, round(SECONDS * path.goodput))
+    seconds = max(
+        SECONDS * min(1, 10 / path.mbit), ROUNDS * path.rtt_ms / 1000, LEAST_S
+    )
+    size = max(LEAST_BYTES, round(seconds * path.goodput))
+    for role in ROLES:
+        with lab.inside(role):
+            for name in ("tcp_rmem", "tcp_wmem"):
+                Path(f"/proc/sys/net/ipv4/{name}").write_text(f"4096 131072 {BUFFER}")
     data = random.Random(1).randbytes(min(size, 1 << 20)) * (size // (1 << 20) + 1)
     with transfer.connection(lab, 0, mptcp=False) as ends:
         sender = path.local or "server"

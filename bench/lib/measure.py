@@ -283,7 +283,7 @@ class Stream:
 def run_all(jobs, stream):
     """Measures the jobs of a plan; how many failed. Each job: {"key", "kind", "cell" or "path"}."""
     import emulation
-    from scenario import cell_from
+    from cell import cell_from
 
     failed = 0
     with cwnd.probe() as resets:

@@ -15,7 +15,7 @@ import sys
 import time
 
 import workloads
-from plan import SRC
+from plan import SHIFT, SRC
 
 WORK = SRC / "build" / "lab"
 POLL_S = 0.2
@@ -90,7 +90,7 @@ def boot(index, jobs, args):
     log = open(SRC / f"build/log/lab-{index}.out", "w")  # noqa: SIM115
     inside = f"build/lab/{plan.name}"
     cmd = [sys.executable, "tests/vm/boot.py", "--kernel", args.kernel, "--name", f"lab-{index}",
-           "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time",
+           "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time", "--shift", str(SHIFT),
            "--must-print", "--stream", str(stream), "--",
            "python3", "bench/lab_guest.py", inside, "stream"]  # fmt: skip
     process = subprocess.Popen(

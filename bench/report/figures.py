@@ -38,6 +38,7 @@ FIXED = {
     "default": ("#000000", "-", "o", ""),
 }
 INVALID = "invalid"
+OBJECT = "object"  # as a parameter: the objects' names, of which the measure is the completion time
 # Below this a CCDF says more about chance than about a scheduler.
 LEAST_PART = 1e-4
 
@@ -98,14 +99,19 @@ class Data:
 
     def mean(self, scheduler, **params):
         """stats.Mean; INVALID where something was measured that does not count; None."""
+        name = params.pop(OBJECT, None)
         found = self.of(scheduler, **params)
         if not found:
             return None
-        value = stats.mean([r[self.figure["measure"]] for r in found])
+        measure = self.figure["measure"]
+        value = stats.mean([r.of_object(name) if name else r[measure] for r in found])
         return value or INVALID
 
     def values(self, name):
-        """Of a parameter, in the order of the scenario."""
+        """Of a parameter, in the order of the scenario; of the objects, their names."""
+        if name == OBJECT:
+            objects = (o for r in self.records if r.valid for o in r.result["objects"])
+            return list(dict.fromkeys(o["name"] for o in objects))
         return list(dict.fromkeys(r.at[name] for r in self.records))
 
     def claim(self, scheduler, **params):

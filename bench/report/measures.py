@@ -6,7 +6,7 @@ import statistics
 
 import fluid
 import workloads
-from scenario import cell_from
+from cell import cell_from
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,6 +153,13 @@ class Record:
         if name not in self._known:
             self._known[name] = MEASURES[name].of(self.cell, self.result)
         return self._known[name]
+
+    def of_object(self, name):
+        """Mean completion of the objects of that name; None without any."""
+        if not self.valid:
+            return None
+        times = [o["seconds"] for o in self.result["objects"] if o["name"] == name]
+        return statistics.fmean(times) if times else None
 
     def bound(self):
         return workloads.of(self.cell.workload).bound(self.cell, self.result)

@@ -257,7 +257,7 @@ def qemu_command(args, work, console):
     # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
     return ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-m", str(args.memory),
-            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off",
+            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", f"shift={args.shift},sleep=off",
             "-smp", "1", "-cpu", CPU, "-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
             "-kernel", args.image or f"/boot/vmlinuz-{args.kernel}",
             "-initrd", f"{work}/initramfs", "-append", " ".join(options),
@@ -327,6 +327,12 @@ def parse_arguments():
     )
     parser.add_argument("--image", help="kernel image, when not the root's own")
     parser.add_argument("--virtual-time", action="store_true")
+    parser.add_argument(
+        "--shift",
+        type=int,
+        default=1,
+        help="virtual time: an instruction takes 2^N ns (1)",
+    )
     parser.add_argument("--kvm", action="store_true")
     parser.add_argument("--shell", action="store_true")
     parser.add_argument(
