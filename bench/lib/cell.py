@@ -38,10 +38,11 @@ class Cell:
         return dataclasses.asdict(self)
 
     def states(self):
-        """Every path as it is at some time, but for losing everything."""
+        """Every path as it is at some time: at all its rates, and with the last of its delays."""
         for path in self.paths:
             yield path
-            for change in self.changes.get(path.name, ()):
+            changes = self.changes.get(path.name, ())
+            for change in (*(c for c in changes if c.what == "mbit"), *changes[-1:]):
                 if change.what != "loss":
                     yield dataclasses.replace(path, **{change.what: change.value})
 

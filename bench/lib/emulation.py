@@ -26,13 +26,13 @@ RTT_WITHIN_MS = 1.0
 ORDERLY = 300  # packets, 1 ms apart
 LOSSES = 1500  # packets of which some are lost
 SIGMAS = 4
-PROBES = 20
+PROBES = 10
 PORT = 7
 PROBE_BYTES = 18
 PROBE_FRAME = 14 + 20 + 8 + PROBE_BYTES
 # A quarter of a transfer is a measure: its packets must be many.
-LEAST_BYTES = 600_000
-SECONDS = 8
+LEAST_BYTES = 450_000
+SECONDS = 4
 LEAST_S = 1
 # Round trips that a transfer has at least, to let its window grow.
 ROUNDS = 12

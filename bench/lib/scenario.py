@@ -43,6 +43,13 @@ from netlab import Path as NetPath
 FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 FORMS = ("short", "full")
 ROLES = ("server", "client")
+FIGURES = (
+    "heatmap",
+    "bars",
+    "lines",
+    "ccdf",
+    "trace",
+)  # kinds; bench/report/figures.py
 CHANGEABLE = ("mbit", "rtt_ms", "loss")
 REFERENCES = (sched.TCP, "default")  # with which everything is compared
 NAME = re.compile(r"[a-z][a-z0-9]{0,8}")
@@ -405,12 +412,15 @@ def parse(name, data, form="short"):
     if bool(trunk) != (topology == "trunk"):
         table.fail("trunk", 'goes with topology = "trunk"')
     work = table.table("workload")
-    figures = [figure(t) for t in table.tables("figure")]
+    params = combinations(table)
+    figures = [
+        figure(t, (*params[0], "seed", "object")) for t in table.tables("figure")
+    ]
     made = Scenario(
         name=name, form=form, **texts, default=take("default", bool, False), seeds=seeds, runs=runs,
         schedulers=table.strings("schedulers", None),
         also=table.strings("also", []), capture=take("capture", bool, False),
-        at=tuple(table.strings("at", ["server"], ROLES)), combinations=combinations(table),
+        at=tuple(table.strings("at", ["server"], ROLES)), combinations=params,
         paths=paths, trunk=trunk, workload=work.left, figures=figures)  # fmt: skip
     table.end()
     # Whatever is wrong in some combination shows now, and not an hour into a run.
@@ -420,22 +430,44 @@ def parse(name, data, form="short"):
     return made
 
 
-def figure(table):
-    """One figure of the report; figures.py knows what its kind makes of it."""
+def figure(table, params):
+    """One figure of the report."""
+    from report.measures import MEASURES
+
     out = {"kind": table.take("kind", str, needed=True)}
     for key in ("measure", "title", "x", "y", "of", "group", "claim", "unit"):
         out[key] = table.take(key, str, "")
+    one_of(table, "kind", out["kind"], FIGURES)
+    if out["kind"] in ("heatmap", "bars", "lines"):
+        one_of(table, "measure", out["measure"], MEASURES)
     out["where"] = table.take("where", dict, {})
+    names = [(k, out[k]) for k in ("x", "y", "group") if out[k]]
+    out["claims"] = [claim(t) for t in table.tables("claims")]
+    names += [("where", k) for k in out["where"]]
+    names += [("claims", k) for c in out["claims"] for k in c["at"]]
+    for key, name in names:
+        if name not in params:
+            table.fail(
+                key, f"{name!r} names no parameter; there are: {', '.join(params)}"
+            )
     out["schedulers"] = table.strings("schedulers", None)
     out["log"] = table.take("log", bool, False)
-    out["claims"] = []
-    for claim in table.tables("claims"):
-        out["claims"].append({
-            "scheduler": claim.take("scheduler", str, needed=True),
-            "at": claim.take("at", dict, {}),
-            "value": claim.take("value", NUMBER, needed=True),
-        })  # fmt: skip
-        claim.end()
+    table.end()
+    return out
+
+
+def one_of(table, key, value, among):
+    if value not in among:
+        table.fail(key, f"{value!r} is not one of {', '.join(among)}")
+
+
+def claim(table):
+    """A value that the paper has, for a scheduler at some parameters."""
+    out = {
+        "scheduler": table.take("scheduler", str, needed=True),
+        "at": table.take("at", dict, {}),
+        "value": table.take("value", NUMBER, needed=True),
+    }
     table.end()
     return out
 

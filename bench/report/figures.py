@@ -13,6 +13,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from netlab import LabError
+from scenario import FIGURES
 
 from report import stats
 from report.measures import MEASURES
@@ -70,8 +71,9 @@ def styles(schedulers):
 
 
 def order(words):
+    words = set(words)
     first = [w for w in FIXED if w in words]
-    return first + sorted(w for w in set(words) if w not in FIXED)
+    return first + sorted(words - FIXED.keys())
 
 
 class Data:
@@ -355,7 +357,7 @@ def trace(figure, records):
     return fig
 
 
-KINDS = {"heatmap": heatmap, "bars": bars, "lines": lines, "ccdf": ccdf, "trace": trace}
+KINDS = {name: globals()[name] for name in FIGURES}
 
 
 def draw(figure, records, file):

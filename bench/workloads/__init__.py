@@ -10,10 +10,12 @@ A new module is found by itself.
 import dataclasses
 import importlib
 import pkgutil
+import re
 
 import fluid
 from scenario import NUMBER, ScenarioError, describe
 
+SIZE = "[0-9]+[KM]?"  # of a file or flow
 _kinds = {}
 
 
@@ -56,6 +58,7 @@ class Option:
     default: object = None
     low: float | None = None
     among: tuple = ()
+    pattern: str = ""
 
     def check(self, value, where):
         kinds = self.kinds
@@ -66,6 +69,10 @@ class Option:
         for one in value if isinstance(value, list) else [value]:
             if self.low is not None and (not isinstance(one, NUMBER) or one < self.low):
                 raise ScenarioError(f"{where}: {one!r} is below {self.low:g}")
+            if self.pattern and not (
+                isinstance(one, str) and re.fullmatch(self.pattern, one)
+            ):
+                raise ScenarioError(f"{where}: {one!r} is not like {self.pattern}")
             if self.among and one not in self.among:
                 raise ScenarioError(
                     f"{where}: {one!r} is not one of {', '.join(map(repr, self.among))}"

@@ -8,12 +8,12 @@ from fluid import fluid_bound
 from scenario import NUMBER
 from web import Server, download
 
-from workloads import Option, Workload, mean_bound, workload
+from workloads import SIZE, Option, Workload, mean_bound, workload
 
 
 @workload(
     "download",
-    sizes=Option(list),  # as "64K"
+    sizes=Option(list, pattern=SIZE),  # as "64K"
     repeat=Option(int, 1, low=1),
     pause_s=Option(NUMBER, 1, low=0),
     # A new connection for each file, as wget has it; else one for all, warmed up by one download.

@@ -11,7 +11,7 @@ from fluid import fluid_time
 from netlab import LabError
 from scenario import NUMBER
 
-from workloads import Option, Workload, mean_bound, workload
+from workloads import SIZE, Option, Workload, mean_bound, workload
 
 
 class Acceptor(threading.Thread):
@@ -36,7 +36,7 @@ class Acceptor(threading.Thread):
 
 @workload(
     "flows",
-    sizes=Option(list),
+    sizes=Option(list, pattern=SIZE),
     repeat=Option(int, 1, low=1),
     pause_s=Option(NUMBER, 1, low=0),
 )
