@@ -52,9 +52,10 @@ def udp(lab, role, bind=None):
 class Echo(threading.Thread):
     """Sends back what comes, and remembers the numbers in their order."""
 
-    def __init__(self, sock, answer=True):
+    def __init__(self, sock, answer):
         super().__init__(daemon=True)
         self.sock, self.answer, self.seen = sock, answer, []
+        sock.settimeout(None)
 
     def run(self):
         while True:
@@ -67,12 +68,12 @@ class Echo(threading.Thread):
 
 
 class Peer:
-    """A numbered packet at a time from the client, an echo at the server."""
+    """A numbered packet at a time from one end to the other, which may echo it."""
 
-    def __init__(self, lab, answer):
-        address = (lab.address("server", 0), PORT)
-        self.server = udp(lab, "server", address)
-        self.client = udp(lab, "client")
+    def __init__(self, lab, answer, to="server"):
+        address = (lab.address(to, 0), PORT)
+        self.server = udp(lab, to, address)
+        self.client = udp(lab, transfer.other(to))
         self.client.connect(address)
         self.echo = Echo(self.server, answer)
         self.echo.start()
@@ -101,9 +102,9 @@ def rtts_ms(lab, count):
     return out
 
 
-def received(lab, path, count):
-    """The numbers of those that came, of `count` sent at half the rate at most."""
-    peer = Peer(lab, answer=False)
+def received(lab, path, count, to=""):
+    """The numbers of those that came to an end, of `count` sent at half the rate at most."""
+    peer = Peer(lab, answer=False, to=to or "server")
     pause = max(0.001, 2 * PROBE_FRAME * 8 / (path.mbit * 1e6))
     for number in range(count):
         peer.send(number)
@@ -154,31 +155,37 @@ def check_path(spec, trunk, folder):
             problems.append(
                 f"TCP reaches {100 * found['rate_ratio']:.1f} % of {path.mbit:g} Mbit/s"
             )
-    if path.loss or path.jitter_ms:
-        with Lab([path], tag="", trunk=links) as lab:
-            problems += chance(lab, path, found)
+    if path.jitter_ms:
+        with Lab([dataclasses.replace(path, loss=0)], tag="", trunk=links) as lab:
+            problems += jitter(lab, path, found)
+    if path.loss:
+        with Lab([dataclasses.replace(path, jitter_ms=0)], tag="", trunk=links) as lab:
+            problems += losses(lab, path, found)
     found["problems"] = problems
     return found, {"capture": file}
 
 
-def chance(lab, path, found):
-    """Problems with losses and jitter."""
-    if path.jitter_ms:
-        found["jittered_ms"] = times = rtts_ms(lab, 5 * PROBES)
-        widest = 2 * path.jitter_ms + RTT_WITHIN_MS
-        off = [t - expected_rtt_ms(path) for t in times]
-        if max(map(abs, off)) > widest:
-            yield f"RTTs from {min(times):.1f} to {max(times):.1f} ms, jitter {path.jitter_ms:g} each way"
-        if max(off) - min(off) < path.jitter_ms:
-            yield f"RTTs from {min(times):.1f} to {max(times):.1f} ms: hardly any jitter"
-    came = received(lab, path, LOSSES if path.loss else ORDERLY)
-    if came != sorted(came):
+def jitter(lab, path, found):
+    """Problems with delays that vary."""
+    found["jittered_ms"] = times = rtts_ms(lab, 5 * PROBES)
+    span = f"RTTs from {min(times):.1f} to {max(times):.1f} ms"
+    off = [t - expected_rtt_ms(path) for t in times]
+    if max(map(abs, off)) > 2 * path.jitter_ms + RTT_WITHIN_MS:
+        yield f"{span}, jitter {path.jitter_ms:g} each way"
+    if max(off) - min(off) < path.jitter_ms:
+        yield f"{span}: hardly any jitter"
+    came = received(lab, path, ORDERLY, path.loss_to)
+    if came != list(range(ORDERLY)):
         yield "packets overtake each other"
-    if path.loss and path.loss_to in ("", "server"):
-        p = path.loss / 100
-        found["lost"] = 1 - len(came) / LOSSES
-        if abs(found["lost"] - p) > SIGMAS * math.sqrt(p * (1 - p) / LOSSES):
-            yield f"lost {100 * found['lost']:.2f} % of {LOSSES} packets, not {path.loss:g} %"
+
+
+def losses(lab, path, found):
+    """Problems with how many packets are lost."""
+    came = received(lab, path, LOSSES, path.loss_to)
+    p = path.loss / 100
+    found["lost"] = 1 - len(came) / LOSSES
+    if abs(found["lost"] - p) > SIGMAS * math.sqrt(p * (1 - p) / LOSSES):
+        yield f"lost {100 * found['lost']:.2f} % of {LOSSES} packets, not {path.loss:g} %"
 
 
 def path_key(path):

@@ -157,8 +157,8 @@ class Lab:
     def _build(self):
         for name in self.names.values():
             check(["ip", "netns", "add", name])
-        for role in ROLES:
-            self._sysctl(role)
+        for where in self.names:
+            self._sysctl(where)
         # One process per namespace: starting them is what takes time in an emulated guest.
         self._lay_trunk()
         self._batch("net", itertools.chain(*map(self._middle, self.paths)))
@@ -169,18 +169,22 @@ class Lab:
         for path in self.paths:
             self.shape(path)
 
-    def _sysctl(self, role):
+    def _sysctl(self, where):
         values = {
-            "net/mptcp/enabled": 1,
+            "mptcp/enabled": 1,
             # Runs do not learn from each other.
-            "net/ipv4/tcp_no_metrics_save": 1,
+            "ipv4/tcp_no_metrics_save": 1,
             # Subflows come in by another path than the route back to the address they name.
-            "net/ipv4/conf/all/rp_filter": 0,
-            "net/ipv6/conf/all/disable_ipv6": 1,
-            "net/ipv6/conf/default/disable_ipv6": 1,
+            "ipv4/conf/all/rp_filter": 0,
+            # Nothing speaks unasked, at a moment that chance decides: a queue that loses or delays
+            # at random would do that to other packets than in the last run.
+            "ipv6/conf/all/disable_ipv6": 1,
+            "ipv6/conf/default/disable_ipv6": 1,
         }
-        script = "".join(f"echo {v} >/proc/sys/{k}\n" for k, v in values.items())
-        self.run(role, "sh", "-e", input=script)
+        with self.inside(where):
+            for key, value in values.items():
+                with open(f"/proc/sys/net/{key}", "w") as f:
+                    f.write(str(value))
 
     def _middle(self, path):
         name = path.name

@@ -100,11 +100,10 @@ class Requests(Workload):
             )
             beside = None
             if w["beside"] == "bulk":
-                beside = Download(
-                    stack.enter_context(
-                        transfer.connection(bench.lab, path, bench.mptcp)
-                    )
+                other = transfer.connection(
+                    bench.lab, path, bench.mptcp, transfer.PORT + 1
                 )
+                beside = Download(stack.enter_context(other))
             for end in ends.values():
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             server = Answers(ends["server"])

@@ -5,7 +5,7 @@ import hashlib
 import struct
 
 import dpkt
-import lab  # noqa: F401
+import labpath  # noqa: F401
 import pytest
 from report import ooo
 

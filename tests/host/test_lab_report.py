@@ -5,7 +5,7 @@ import copy
 import json
 
 import fluid
-import lab  # noqa: F401
+import labpath  # noqa: F401
 import plan
 import pytest
 import scenario

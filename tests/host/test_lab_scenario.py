@@ -4,7 +4,7 @@
 import copy
 import math
 
-import lab  # noqa: F401
+import labpath  # noqa: F401
 import plan
 import pytest
 import scenario
