@@ -87,14 +87,14 @@ def main(argv):
     if not argv or argv[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if argv else 2
-    try:
-        return COMMANDS[argv[0]](argv[1:])
-    except KeyError:
+    if argv[0] not in COMMANDS:
         print(
             f"lab: no command {argv[0]!r}, there are: {' '.join(COMMANDS)}",
             file=sys.stderr,
         )
         return 2
+    try:
+        return COMMANDS[argv[0]](argv[1:])
     except (ScenarioError, plan.PlanError, OSError) as e:
         print(f"lab: {e}", file=sys.stderr)
         return 2

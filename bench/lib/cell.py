@@ -32,6 +32,7 @@ class Cell:
     workload: dict
     at: tuple
     capture: bool
+    sysctl: dict
 
     def spec(self):
         """The same as plain data."""

@@ -241,7 +241,7 @@ def measure(cell, resets, folder):
     """(result, files): the result is plain data, the files are captures."""
     files = {}
     with (
-        Lab(cell.paths, tag="", trunk=cell.trunk) as lab,
+        Lab(cell.paths, tag="", trunk=cell.trunk, sysctl=cell.sysctl) as lab,
         contextlib.ExitStack() as stack,
     ):
         bench = Bench(cell, lab, resets)

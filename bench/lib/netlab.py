@@ -133,9 +133,10 @@ def check(cmd, **kw):
 class Lab:
     """See the module's text. `tag` ends the namespaces' names; None: a random one."""
 
-    def __init__(self, paths, tag=None, trunk=()):
+    def __init__(self, paths, tag=None, trunk=(), sysctl=None):
         self.paths = list(paths)
         self.trunk = list(trunk)
+        self.sysctl = sysctl or {}  # of the ends, below net: {"ipv4/tcp_timestamps": 2}
         tag = f"-{secrets.token_hex(3)}" if tag is None else tag
         roles = (*ROLES, "net", *(link.name for link in self.trunk))
         self.names = {role: role + tag for role in roles}
@@ -181,6 +182,8 @@ class Lab:
             "ipv6/conf/all/disable_ipv6": 1,
             "ipv6/conf/default/disable_ipv6": 1,
         }
+        if where in ROLES:
+            values |= self.sysctl
         with self.inside(where):
             for key, value in values.items():
                 with open(f"/proc/sys/net/{key}", "w") as f:

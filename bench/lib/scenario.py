@@ -8,6 +8,7 @@
     also                    words that are measured with the scheduler that they are a form of
     at                      the ends that get the scheduler: ["server"] (the default) or both
     capture                 whether the receiver's packets are captured, for their delays
+    [sysctl]                of both ends, below net: "ipv4/tcp_timestamps" = 2
     topology                "" or "trunk": the paths share the links of [[trunk]]
     [grid]                  parameters with their values; all combinations are measured
     [[case]]                or the combinations one by one
@@ -298,6 +299,7 @@ class Scenario:
     also: list
     at: tuple
     capture: bool
+    sysctl: dict
     combinations: list  # of the parameters
     paths: list  # PathSpec
     trunk: list
@@ -342,7 +344,7 @@ class Scenario:
             trunk = tuple(t.path(params) for t in self.trunk)
             out += [
                 Cell(self.name, self.form, params, word, seed, run, numbered, trunk,
-                     {n: c for n, c in changes.items() if c}, work, self.at, self.capture)
+                     {n: c for n, c in changes.items() if c}, work, self.at, self.capture, self.sysctl)
                 for word in words
             ]  # fmt: skip
         return out
@@ -420,6 +422,7 @@ def parse(name, data, form="short"):
         name=name, form=form, **texts, default=take("default", bool, False), seeds=seeds, runs=runs,
         schedulers=table.strings("schedulers", None),
         also=table.strings("also", []), capture=take("capture", bool, False),
+        sysctl=sysctls(table.table("sysctl")),
         at=tuple(table.strings("at", ["server"], ROLES)), combinations=params,
         paths=paths, trunk=trunk, workload=work.left, figures=figures)  # fmt: skip
     table.end()
@@ -428,6 +431,16 @@ def parse(name, data, form="short"):
                      for k, v in work.left.items()}, f"{where}workload")  # fmt: skip
     made.cells(["default"])
     return made
+
+
+def sysctls(table):
+    for key in table.left:
+        value = table.left[key]
+        if not re.fullmatch(r"(ipv4|core|mptcp)/[a-z0-9_/]+", key):
+            table.fail(key, "is not a name below net/ipv4, net/core or net/mptcp")
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            table.fail(key, f"{value!r} is not a whole number or text")
+    return table.left
 
 
 def figure(table, params):

@@ -87,8 +87,8 @@ class Data:
             if all(r.at.get(k) == v for k, v in figure["where"].items())
             and (not wanted or r.cell.scheduler in wanted)
         ]  # fmt: skip
-        if not self.records:
-            raise Nothing("no results")
+        if not any(r.valid for r in self.records):
+            raise Nothing("no valid results")
         self.schedulers = order(r.cell.scheduler for r in self.records)
         self.style = styles(self.schedulers)
         self.measure = MEASURES.get(figure["measure"])

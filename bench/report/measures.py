@@ -162,6 +162,8 @@ class Record:
         return statistics.fmean(times) if times else None
 
     def bound(self):
+        if not self.valid:
+            return None
         return workloads.of(self.cell.workload).bound(self.cell, self.result)
 
 

@@ -201,6 +201,18 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
     assert 'src="http' not in text
 
 
+def test_nothing_valid_is_no_figure(tmp_path):
+    bad = raw(problems=["x"])
+    bad["result"] = {"problems": ["x"]}
+    cells, _ = measures.records([CHECK, bad])
+    one = {
+        "kind": "bars", "measure": "completion_s", "x": "", "where": {}, "schedulers": None,
+    }  # fmt: skip
+    with pytest.raises(figures.Nothing):
+        figures.draw(one, cells, tmp_path / "x.png")
+    assert list(page.summary(cells)) == [("default", "-", "-", "-")]
+
+
 def test_styles_stay_apart_without_colours():
     words = ["plain TCP", "default", *(f"bpf_{i}" for i in range(9))]
     found = list(figures.styles(words).values())

@@ -160,6 +160,8 @@ def put(*where, value):
         (put("path", 0, "change", value=[{"at": 3, "color": 1}]), "path[0].change[0].at: with"),
         (put("path", value=[]), "path: 0 paths"),
         (put("path", value=[{"name": f"p{i}", "mbit": 1} for i in range(9)]), "path: 9 paths"),
+        (put("sysctl", value={"vm/swappiness": 1}), "sysctl.vm/swappiness: is not a name"),
+        (put("sysctl", value={"ipv4/tcp_sack": 0.5}), "sysctl.ipv4/tcp_sack: 0.5 is not"),
         (put("topology", value="ring"), "topology: 'ring' is not"),
         (put("topology", value="trunk"), "trunk: goes with topology"),
         (put("grid", "rate", value=3), "grid.rate: must be a list"),
