@@ -36,10 +36,15 @@ def run(argv):
     add("--memory", type=int, default=2048, help="MB of each guest (2048)")
     add("--out", help="name of the result file (lab-KERNEL)")
     add("--again", action="store_true", help="measures again what failed or is invalid")
+    add(
+        "--twice",
+        action="store_true",
+        help="all of it two times: are the results the same?",
+    )
     add("--no-report", action="store_true")
     args = p.parse_args(argv)
     made = plan.make(args)
-    status = supervise.run(made, args)
+    status = (supervise.run_twice if args.twice else supervise.run)(made, args)
     if not args.no_report:
         report([made.results])
     return status

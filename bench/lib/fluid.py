@@ -43,21 +43,22 @@ def fluid_shares(size, paths):
 
 
 def rates(path, changes, begin, end):
-    """[(seconds, Mbit/s)] of a path during a time in which its rate changes."""
-    out, at, mbit = [], begin, path.mbit
-    for change in changes:
-        if change.what != "mbit":
-            continue
-        if change.at > at:
-            stop = min(end, change.at)
-            out.append((stop - at, mbit))
+    """[(seconds, Mbit/s)] of a path during a time in which it changes; none while it loses all."""
+    out, at, mbit, alive = [], begin, path.mbit, True
+    for change in (*changes, None):
+        stop = end if change is None else min(end, max(begin, change.at))
+        if stop > at:
+            rate = mbit if alive else 0
+            if out and out[-1][1] == rate:
+                out[-1] = (out[-1][0] + stop - at, rate)
+            else:
+                out.append((stop - at, rate))
             at = stop
-            if at >= end:
-                break
-        mbit = change.value
-    if at < end:
-        out.append((end - at, mbit))
-    return [(s, r) for s, r in out if s > 0]
+        if change and change.what == "mbit":
+            mbit = change.value
+        elif change and change.what == "loss":
+            alive = change.value < 100
+    return out
 
 
 def mean_rate(paths, changes, begin, end, top=float("inf")):

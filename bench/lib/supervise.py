@@ -6,18 +6,22 @@ So whatever ends a run, the cells before that moment are there, and the next run
 """
 
 import collections
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import workloads
-from plan import SHIFT, SRC
+from plan import SHIFT, SRC, PlanError, read
 
-WORK = SRC / "build" / "lab"
+# Guests get what is in the first, and nothing of the second.
+PLANS, WORK = SRC / "build" / "lab", SRC / "build" / "vm"
 POLL_S = 0.2
 
 
@@ -49,15 +53,16 @@ class Guest:
     process: subprocess.Popen
     frames: Frames
     log: object
+    since: float = dataclasses.field(default_factory=time.monotonic)
 
 
 def cost(job):
     """A guess, in any unit: what goes over the wires costs, and each cell by itself."""
     if job["kind"] == "check":
-        return 3 + job["path"]["mbit"] / 20
+        return 3 + job["path"]["mbit"] / 15
     cell = job["cell"]
     rate = sum(p["mbit"] for p in cell["paths"])
-    return 4 + min(60, workloads.seconds(cell["workload"]) * rate / 60)
+    return 2 + min(20, workloads.seconds(cell["workload"]) * min(rate, 10) / 50)
 
 
 def shards(jobs, count):
@@ -82,17 +87,28 @@ def shards(jobs, count):
     return parts
 
 
+def write_plans(parts):
+    """One for each guest. All are there before the first one boots: a guest that has other files in
+    it, or from another run, would be another guest."""
+    shutil.rmtree(PLANS, ignore_errors=True)
+    PLANS.mkdir(parents=True)
+    for index, jobs in enumerate(parts):
+        plan_file(index).write_text(json.dumps({"jobs": jobs}))
+
+
+def plan_file(index):
+    return PLANS / f"plan-{index}.json"
+
+
 def boot(index, jobs, args):
     WORK.mkdir(parents=True, exist_ok=True)
-    plan, stream = WORK / f"plan-{index}.json", WORK / f"stream-{index}"
-    plan.write_text(json.dumps({"jobs": jobs}))
+    stream = WORK / f"lab-{index}"
     stream.write_bytes(b"")
     log = open(SRC / f"build/log/lab-{index}.out", "w")  # noqa: SIM115
-    inside = f"build/lab/{plan.name}"
     cmd = [sys.executable, "tests/vm/boot.py", "--kernel", args.kernel, "--name", f"lab-{index}",
-           "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time", "--shift", str(SHIFT),
-           "--must-print", "--stream", str(stream), "--",
-           "python3", "bench/lab_guest.py", inside, "stream"]  # fmt: skip
+           "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time",
+           "--shift", str(SHIFT), "--must-print", "--stream", str(stream), "--",
+           "python3", "bench/lab_guest.py", str(plan_file(index).relative_to(SRC)), "stream"]  # fmt: skip
     process = subprocess.Popen(
         cmd, cwd=SRC, stdin=subprocess.DEVNULL, stdout=log, stderr=log
     )
@@ -142,7 +158,80 @@ def collect(record, files, job, facts):
                 f"{found['unmapped']} packets whose place is not known"
             )
     more = {k: v for k, v in job.items() if k not in ("key", "kind")}
-    return facts | record | more | {"finished": round(time.time())}
+    return facts | record | more
+
+
+class Run:
+    """The guests of one plan, and where their results go."""
+
+    def __init__(self, plan, args):
+        self.plan, self.args = plan, args
+        self.by_key = {j["key"]: j for j in plan.jobs}
+        self.progress = Progress(plan)
+        self.bad = 0
+        self.guests = []
+
+    def go(self):
+        parts = shards(self.plan.jobs, self.args.guests)
+        write_plans(parts)
+        with open(self.plan.results, "a") as out:
+            try:
+                for index, part in enumerate(parts):
+                    self.guests.append(boot(index, part, self.args))
+                running = True
+                while running:
+                    running = any(g.process.poll() is None for g in self.guests)
+                    self._keep_what_came(out)
+                    time.sleep(POLL_S if running else 0)
+            finally:
+                for guest in self.guests:
+                    end(guest)
+
+    def _keep_what_came(self, out):
+        for guest in self.guests:
+            for record, files in guest.frames.read():
+                job = self.by_key[record["key"]]
+                line = collect(record, files, job, self.plan.facts)
+                now = time.monotonic()
+                line |= {
+                    "finished": round(time.time()),
+                    "wall_seconds": now - guest.since,
+                }
+                guest.since = now
+                out.write(json.dumps(line) + "\n")
+                out.flush()
+                os.fsync(out.fileno())
+                self.progress.finished(job, line)
+                self.bad += bool(line["result"]["problems"])
+
+    def status(self):
+        """Says what is missing; 0: all is there and valid."""
+        print(f"results: {self.plan.results.relative_to(SRC)}")
+        lost = len(self.plan.jobs) - self.progress.count
+        failed = [g for g in self.guests if g.process.returncode]
+        for g in failed:
+            say(
+                f"a guest ended with status {g.process.returncode}: build/log/lab-{g.index}.out"
+            )
+        if lost:
+            say(f"{lost} cells are not measured; the same command goes on with them")
+        return 1 if self.bad or lost or failed else 0
+
+
+def say(text):
+    print(f"lab: {text}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def alone():
+    """One run at a time: guests of another one would have its plans."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    with open(WORK / "lab.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PlanError("another run of the lab is going on here") from None
+        yield
 
 
 def run(plan, args):
@@ -152,44 +241,40 @@ def run(plan, args):
     if not plan.jobs:
         return 0
     plan.results.parent.mkdir(parents=True, exist_ok=True)
-    by_key = {j["key"]: j for j in plan.jobs}
-    progress = Progress(plan)
-    bad = 0
-    guests = [
-        boot(i, part, args) for i, part in enumerate(shards(plan.jobs, args.guests))
-    ]
-    # One who ends this also ends the guests, and gets what they have finished.
+    # One who ends this also ends the guests, and keeps what they have finished.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with open(plan.results, "a") as out:
+    with alone():
+        one = Run(plan, args)
         try:
-            running = True
-            while running:
-                running = any(g.process.poll() is None for g in guests)
-                for guest in guests:
-                    for record, files in guest.frames.read():
-                        job = by_key[record["key"]]
-                        line = collect(record, files, job, plan.facts)
-                        out.write(json.dumps(line) + "\n")
-                        out.flush()
-                        os.fsync(out.fileno())
-                        progress.finished(job, line)
-                        bad += bool(line["result"]["problems"])
-                time.sleep(POLL_S if running else 0)
-        finally:
-            for guest in guests:
-                end(guest)
-    print(f"results: {plan.results.relative_to(SRC)}")
-    lost = len(plan.jobs) - progress.count
-    for guest in guests:
-        if guest.process.returncode:
-            print(f"lab: a guest ended with status {guest.process.returncode}: build/log/lab-{guest.index}.out",
-                  file=sys.stderr)  # fmt: skip
-    if lost:
-        print(
-            f"lab: {lost} cells are not measured; the same command goes on with them",
-            file=sys.stderr,
+            one.go()
+        except KeyboardInterrupt:
+            one.status()
+            return 130
+        return one.status()
+
+
+def run_twice(plan, args):
+    """Measures everything two times from the beginning; status 0: the results are the same."""
+    if plan.finished:
+        raise PlanError(
+            f"--twice begins anew, and {plan.results.name} has results: name another --out"
         )
-    return 1 if bad or lost or any(g.process.returncode for g in guests) else 0
+    results = []
+    for part in ("", "-again"):
+        file = plan.results.with_stem(plan.results.stem + part)
+        file.unlink(missing_ok=True)
+        if run(dataclasses.replace(plan, results=file), args) == 130:
+            return 130
+        results.append({r["key"]: r["result"] for r in read(file)})
+    first, second = results
+    others = [k for k in first if first[k] != second.get(k)]
+    names = {j["key"]: j.get("name", "a path's check") for j in plan.jobs}
+    for key in others:
+        say(f"not the same twice: {names[key]}")
+    print(
+        f"{len(first) - len(others)} of {len(first)} results are the same twice, to the last digit"
+    )
+    return 1 if others or len(first) < len(plan.jobs) else 0
 
 
 def end(guest):

@@ -7,6 +7,11 @@ styles, markers and hatches say the same again, for print without colours.
 
 import itertools
 import math
+import os
+import tempfile
+
+# Its list of fonts: the root stays as it was made.
+os.environ.setdefault("MPLCONFIGDIR", tempfile.gettempdir())
 
 import matplotlib
 

@@ -50,6 +50,8 @@ def test_rates_that_change():
         ]
     }
     assert fluid.rates(SLOW, changes["a"], 4, 10) == [(1, 2), (4, 3), (1, 1)]
+    dead = [Change(5, "loss", 100), Change(8, "loss", 0)]
+    assert fluid.rates(SLOW, dead, 4, 10) == [(1, 1), (3, 0), (2, 1)]
     # 6 Mbit/s, then 7, then 5, but at most 6.5.
     assert fluid.mean_rate([SLOW, FAST], changes, 4, 10) == pytest.approx(
         (6 + 4 * 7 + 5) / 6

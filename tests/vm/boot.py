@@ -66,7 +66,7 @@ SKIP_DIRS = {
     "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
     "/usr/lib/qemu", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
-    "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
+    "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
@@ -114,7 +114,7 @@ class Cpio:
         if data:
             self.out.write(data + b"\0" * (-len(data) % 4))
 
-    def path(self, name, source):
+    def path(self, name, source, mtime=None):
         """Adds a file as it is; its time too, without which Python would compile all it imports."""
         st = os.lstat(source)
         kind = stat.S_IFMT(st.st_mode)
@@ -126,15 +126,16 @@ class Cpio:
             data = b""
         else:
             return
-        self.entry(name, st.st_mode, data, int(st.st_mtime))
+        self.entry(name, st.st_mode, data, int(st.st_mtime) if mtime is None else mtime)
 
-    def tree(self, top, skip):
+    def tree(self, top, skip, mtime=None):
+        """All below a directory; `mtime`: of every file, in place of its own."""
         for where, dirs, files in os.walk(top):
             dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
             for name in dirs + sorted(files):
                 full = os.path.join(where, name)
                 if not skip(full):
-                    self.path(full, full)
+                    self.path(full, full, mtime)
 
     def close(self):
         self.entry("TRAILER!!!", 0)
@@ -158,7 +159,8 @@ def write_initramfs(out, args, files):
         return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
 
     def skip_source(path):
-        return path in ("/src/.git", "/src/build") or "__pycache__" in path
+        # Hidden files are those of tools: git, linters.
+        return path.startswith(("/src/.", "/src/build")) or "__pycache__" in path
 
     cpio = Cpio(out)
     modules = f"/usr/lib/modules/{args.kernel}"
@@ -168,13 +170,18 @@ def write_initramfs(out, args, files):
     cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
     for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
         cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
-    cpio.tree("/src", skip_source)
+    # Guests with the same files are the same to the last instruction, whenever those were written.
+    cpio.tree("/src", skip_source, mtime=1)
     # What was built of the project, but not roots, logs or results of earlier runs.
     if BUILD.is_dir():
-        cpio.entry(str(BUILD), 0o040755)
+        cpio.entry(str(BUILD), 0o040755, mtime=1)
         names = ("root", "root.half-made", "log", "native", "out", "vm")
         ours = {str(BUILD / n) for n in names}
-        cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")))
+        cpio.tree(
+            str(BUILD),
+            lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")),
+            mtime=1,
+        )
     cpio.entry("/src/build/out", 0o040755)
     cpio.entry("dev/console", 0o020600, rdev=(5, 1))
     cpio.entry("dev/kmsg", 0o020600, rdev=(1, 11))
