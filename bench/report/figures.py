@@ -231,7 +231,11 @@ def bars(figure, records):
                 axis.plot(x, claim, "D", mfc="none", mec="red", ms=5, label="_paper")
     if figure["claims"]:
         axis.plot([], [], "D", mfc="none", mec="red", ms=5, label="the paper's")
-    axis.set_xticks(range(len(groups)), [str(g) if name else "" for g in groups])
+    names = [str(g) if name else "" for g in groups]
+    long = sum(map(len, names)) > 10 * fig.get_figwidth()
+    axis.set_xticks(range(len(groups)), names, rotation=30 if long else 0)
+    axis.grid(visible=False, axis="x")
+    axis.set_axisbelow(True)
     axis.set_xlabel(name)
     axis.set_ylabel(data.label)
     if figure["log"]:
@@ -279,12 +283,13 @@ def shared_legend(fig, axes):
     fig.legend(found.values(), found.keys(), loc="outside right upper")
 
 
-def combinations(data, x=""):
-    """[(title, params)]: one panel each."""
+def combinations(data):
+    """[(title, params)]: one panel each. Where a parameter is a name, that is enough of a title."""
     found = {}
     for r in data.records:
-        params = {k: v for k, v in r.cell.params.items() if k != x}
-        found[text_of(params)] = params
+        params = r.cell.params
+        names = {k: v for k, v in params.items() if isinstance(v, str)}
+        found[text_of(names or params)] = params
     return list(found.items())
 
 

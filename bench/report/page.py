@@ -5,12 +5,13 @@ import base64
 import collections
 import datetime
 import json
+import sched
 from pathlib import Path
 
 import jinja2
 import plan
-import workloads
 from scenario import load_all
+from table import table
 
 from report import figures, measures, stats
 
@@ -93,40 +94,76 @@ def paired(records):
     return out
 
 
-def summary(records):
-    """Rows: scheduler, gain over default, over plain TCP on the better path, part of the bound."""
+BASES = ("default", sched.TCP, "bound")
+
+
+def gains(records):
+    """{scheduler: {base: (geometric mean, worst, best cell) or None}}: times better than each base."""
     name = records[0].headline
     found = paired(records)
+    out = {}
     for scheduler in figures.order(found):
-        columns = []
-        for base in ("default", "plain TCP", None):
+        row = {}
+        for base in BASES:
             pairs = []
             for record, group in found[scheduler]:
-                if base is None:
+                other = None
+                if base == "bound":
                     other = record.bound()
-                else:
-                    other = (
-                        group[base][name]
-                        if base in group and base != scheduler
-                        else None
-                    )
+                elif base in group and base != scheduler:
+                    other = group[base][name]
                 pair = better(record, other, name)
                 if pair:
                     pairs.append(pair)
-            columns.append(cell_text(pairs))
-        yield scheduler, *columns
+            each = [a / b for a, b in pairs]
+            row[base] = (
+                (stats.ratio(pairs).value, min(each), max(each)) if pairs else None
+            )
+        out[scheduler] = row
+    return out
 
 
-def cell_text(pairs):
-    if not pairs:
+def summary(records):
+    """Rows for people: scheduler, gain over default, over plain TCP on the better path, the bound."""
+    for scheduler, row in gains(records).items():
+        yield scheduler, *map(gain_text, row.values())
+
+
+def gain_text(gain):
+    if not gain:
         return "-"
-    each = [a / b for a, b in pairs]
-    whole = stats.ratio(pairs).value
-    return (
-        f"{whole:.2f}"
-        if len(each) == 1
-        else f"{whole:.2f} ({min(each):.2f} to {max(each):.2f})"
-    )
+    whole, worst, best = gain
+    alike = f"{worst:.2f}" == f"{best:.2f}"
+    return f"{whole:.2f}" if alike else f"{whole:.2f} ({worst:.2f} to {best:.2f})"
+
+
+def digest_of(sections):
+    """All of the summaries as plain data, with what they depend on."""
+    rows = [
+        {
+            "scenario": s.scenario.name,
+            "form": s.scenario.form,
+            "measure": s.records[0].headline,
+            "cells": len({json.dumps(r.cell.params) for r in s.records}),
+            "invalid": s.invalid[0],
+            "gains": gains(s.records),
+        }
+        for s in sections
+    ]
+    raws = [r.raw for s in sections for r in s.records]
+    facts = {k: sorted({str(r[k]) for r in raws}) for k in ("kernel", "commit")}
+    return facts | {"scenarios": rows}
+
+
+def digest_lines(digest):
+    """The same for the README: one line per scenario and scheduler."""
+    head = ("scenario", "scheduler", "x default", "x TCP, better path", "x bound")
+    rows = []
+    for one in digest["scenarios"]:
+        for scheduler, row in one["gains"].items():
+            if scheduler != sched.TCP:
+                rows.append((one["scenario"], scheduler, *map(gain_text, row.values())))
+    return table(head, rows)
 
 
 def sections(records):
@@ -163,16 +200,18 @@ def write(files, to=None):
     cells, checks = measures.records(raws)
     if not cells:
         raise plan.PlanError(f"no results in {', '.join(map(str, files))}")
-    parts = []
-    for section in sections(cells):
-        work = workloads.of(section.first.workload)
-        parts.append({
+    found = list(sections(cells))
+    parts = [
+        {
             "section": section,
             "scenario": section.scenario,
             "figures": list(draw(section, folder)),
             "summary": list(summary(section.records)),
-            "headline": measures.MEASURES[work.HEADLINE].text,
-        })  # fmt: skip
+            "headline": measures.MEASURES[section.records[0].headline].text,
+        }
+        for section in found
+    ]
+    (folder / "summary.json").write_text(json.dumps(digest_of(found), indent=1) + "\n")
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,

@@ -9,6 +9,7 @@ import labpath  # noqa: F401
 import plan
 import pytest
 import scenario
+import workloads
 from cell import Change
 from netlab import Path
 from report import compare, figures, measures, page, stats
@@ -190,7 +191,7 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
         page, "load_all", lambda form: {"test": scenario.parse("test", data, form)}
     )
     monkeypatch.setattr(
-        page.workloads.kinds()["download"],
+        workloads.kinds()["download"],
         "bound",
         staticmethod(lambda cell, result: 0.1),
     )
