@@ -32,7 +32,7 @@ def run(argv):
     add("--kernel", required=True, help=argparse.SUPPRESS)
     add("--commit", help=argparse.SUPPRESS)
     add("--guests", type=int, default=2, help="how many at once (2)")
-    add("--timeout", type=int, default=6 * 3600, help="seconds for all of it (6 h)")
+    add("--timeout", type=int, default=86400, help="seconds for all of it (a day)")
     add("--memory", type=int, default=2048, help="MB of each guest (2048)")
     add("--out", help="name of the result file (lab-KERNEL)")
     add("--again", action="store_true", help="measures again what failed or is invalid")

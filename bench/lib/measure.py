@@ -12,9 +12,11 @@ import os
 import sched
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import cwnd
@@ -297,7 +299,9 @@ def run_all(jobs, stream):
                         )
                     else:
                         got, files = measure(cell_from(job["cell"]), resets, folder)
-                except (LabError, OSError, TimeoutError) as e:
+                except Exception as e:  # noqa: BLE001
+                    # Whatever it is, it is this cell's and not that of those behind it.
+                    traceback.print_exc(file=sys.stdout)
                     got, files = {"problems": [f"{type(e).__name__}: {e}"]}, {}
                 failed += bool(got["problems"])
                 took = time.monotonic() - begun

@@ -19,7 +19,8 @@
     [path.random]           what, choices, mean_s: redrawn at exponential intervals, from the seed
     [[trunk]]               name, mbit, rtt_ms, limit
     [workload]              kind, and what that kind takes (bench/workloads)
-    [[figure]]              kind, measure, title, x, of, claim (bench/report/figures.py)
+    [[figure]]              kind, measure, title, claim, and what that kind takes
+                            (bench/report/figures.py)
     [short]                 what is different in the short form, which is the default
 
 A number of a path or workload may name a parameter ("$rate"), with a factor ("$rate*0.5"), or be
@@ -448,8 +449,10 @@ def figure(table, params):
     from report.measures import MEASURES
 
     out = {"kind": table.take("kind", str, needed=True)}
-    for key in ("measure", "title", "x", "y", "of", "group", "claim", "unit"):
+    for key in ("measure", "beside", "title", "x", "y", "of", "group", "claim", "unit"):
         out[key] = table.take(key, str, "")
+    if out["beside"]:
+        one_of(table, "beside", out["beside"], MEASURES)
     one_of(table, "kind", out["kind"], FIGURES)
     if out["kind"] in ("heatmap", "bars", "lines"):
         one_of(table, "measure", out["measure"], MEASURES)

@@ -16,6 +16,8 @@ os.environ.setdefault("MPLCONFIGDIR", tempfile.gettempdir())
 import matplotlib
 
 matplotlib.use("Agg")
+from sched import TCP
+
 import matplotlib.pyplot as plt
 from netlab import LabError
 from scenario import FIGURES
@@ -229,6 +231,8 @@ def bars(figure, records):
             claim = data.claim(scheduler, **at)
             if claim is not None:
                 axis.plot(x, claim, "D", mfc="none", mec="red", ms=5, label="_paper")
+    if figure["beside"]:
+        beside(axis, data, groups)
     if figure["claims"]:
         axis.plot([], [], "D", mfc="none", mec="red", ms=5, label="the paper's")
     names = [str(g) if name else "" for g in groups]
@@ -242,6 +246,27 @@ def bars(figure, records):
         axis.set_yscale("log")
     fig.legend(loc="outside right upper")
     return fig
+
+
+def beside(axis, data, groups):
+    """What the measure could be at best, as a line over each group."""
+    name = data.figure["beside"]
+    label = MEASURES[name].text
+    for g, group in enumerate(groups):
+        at = {data.figure["x"]: group} if group is not None else {}
+        every = [r for s in data.schedulers for r in data.of(s, **at)]
+        found = stats.mean([r[name] for r in every if r.cell.scheduler != TCP])
+        if found:
+            axis.hlines(
+                found.value,
+                g - 0.46,
+                g + 0.46,
+                colors="#D55E00",
+                ls="--",
+                lw=1.2,
+                label=label,
+            )
+            label = None
 
 
 def lines(figure, records):

@@ -25,6 +25,8 @@ class Section:
     def __init__(self, scenario, records):
         self.scenario, self.records = scenario, records
         self.first = records[0].cell
+        self.kernel = records[0].raw["kernel"]
+        self.name = f"{scenario.name}-{scenario.form}-{self.kernel}"
 
     @property
     def paths(self):
@@ -53,11 +55,10 @@ class Section:
         work = {k: v for k, v in self.first.workload.items() if k != "kind"}
         seeds = sorted({r.cell.seed for r in self.records})
         runs = 1 + max(r.cell.run for r in self.records)
-        kernels = sorted({r.raw["kernel"] for r in self.records})
         commits = sorted({str(r.raw["commit"]) for r in self.records})
         text = json.dumps(work).replace('"', "").strip("{}")
         return (f"workload {self.first.workload['kind']}: {text}. Seeds {', '.join(map(str, seeds))}, "
-                f"{runs} run{'s' * (runs > 1)} each. Linux {', '.join(kernels)}, commit {', '.join(commits)}.")  # fmt: skip
+                f"{runs} run{'s' * (runs > 1)} each. Linux {self.kernel}, commit {', '.join(commits)}.")  # fmt: skip
 
     @property
     def invalid(self):
@@ -143,6 +144,7 @@ def digest_of(sections):
         {
             "scenario": s.scenario.name,
             "form": s.scenario.form,
+            "kernel": s.kernel,
             "measure": s.records[0].headline,
             "cells": len({json.dumps(r.cell.params) for r in s.records}),
             "invalid": s.invalid[0],
@@ -151,8 +153,7 @@ def digest_of(sections):
         for s in sections
     ]
     raws = [r.raw for s in sections for r in s.records]
-    facts = {k: sorted({str(r[k]) for r in raws}) for k in ("kernel", "commit")}
-    return facts | {"scenarios": rows}
+    return {"commits": sorted({str(r["commit"]) for r in raws}), "scenarios": rows}
 
 
 def digest_lines(digest):
@@ -170,15 +171,15 @@ def sections(records):
     forms = {form: load_all(form) for form in ("short", "full")}
     groups = collections.defaultdict(list)
     for r in records:
-        groups[r.cell.scenario, r.cell.form].append(r)
-    for (name, form), found in sorted(groups.items()):
+        groups[r.cell.scenario, r.cell.form, r.raw["kernel"]].append(r)
+    for (name, form, _), found in sorted(groups.items()):
         if name in forms[form]:
             yield Section(forms[form][name], found)
 
 
 def draw(section, folder):
     for index, figure in enumerate(section.scenario.figures):
-        name = f"{section.scenario.name}-{section.scenario.form}-{index + 1}.png"
+        name = f"{section.name}-{index + 1}.png"
         try:
             figures.draw(figure, section.records, folder / name)
         except figures.Nothing:

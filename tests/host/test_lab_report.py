@@ -184,7 +184,13 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
     rows.append(raw("x", 2, 9.0, problems=["it broke"]))
     file = tmp_path / "lab-x.jsonl"
     file.write_text("".join(json.dumps(r) + "\n" for r in [CHECK, *rows]))
-    one = {"kind": "bars", "measure": "completion_s", "title": "the title", "x": "rate"}
+    one = {
+        "kind": "bars",
+        "measure": "completion_s",
+        "title": "the title",
+        "x": "rate",
+        "beside": "fast_ideal",
+    }
     data = {"title": "t", "path": [{"name": "a", "mbit": 1}], "figure": [one], "grid": {"rate": [1]},
             "workload": {"kind": "download", "sizes": ["64K"]}}  # fmt: skip
     monkeypatch.setattr(
@@ -197,7 +203,7 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
     )
     page.write([file], tmp_path / "report")
     text = (tmp_path / "report/index.html").read_text()
-    assert (tmp_path / "report/test-short-1.png").stat().st_size > 5000
+    assert (tmp_path / "report/test-short-7.0-1.png").stat().st_size > 5000
     assert "data:image/png;base64,iVBOR" in text
     assert "the title" in text
     assert "1 of 5 measurements are invalid: it broke" in text
