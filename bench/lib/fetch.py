@@ -51,13 +51,15 @@ class Fetcher:
         request = f"GET /{name} HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
         begun = time.monotonic()
         self.sock.sendall(request)
-        head = b""
+        buffer, got = bytearray(HEAD_LIMIT), 0
         first = None
+        head = b""
         while b"\r\n\r\n" not in head:
-            head += self._some(name)
-            first = first or time.monotonic()
-            if len(head) > HEAD_LIMIT:
+            if got == HEAD_LIMIT:
                 raise LabError(f"{name}: no end of the answer's header")
+            got += self._receive(name, memoryview(buffer)[got:])
+            first = first or time.monotonic()
+            head = bytes(buffer[:got])
         head, _, body = head.partition(b"\r\n\r\n")
         status = head.split(b"\r\n", 1)[0]
         length = LENGTH.search(head)
@@ -70,28 +72,23 @@ class Fetcher:
         right = data == content(name, len(data))
         return Fetched(name, len(data), begun, seconds, first - begun, right)
 
-    def _some(self, name):
-        try:
-            got = self.sock.recv(HEAD_LIMIT)
-        except OSError as e:
-            raise LabError(f"{name}: {e}") from e
-        if not got:
-            raise LabError(f"{name}: the connection ended early")
-        return got
-
     def _rest(self, name, body, length):
         data = bytearray(length)
         data[: len(body)] = body
         left = memoryview(data)[len(body) :]
         while left:
-            try:
-                n = self.sock.recv_into(left)
-            except OSError as e:
-                raise LabError(f"{name}: {e}") from e
-            if not n:
-                raise LabError(f"{name}: the connection ended early")
-            left = left[n:]
+            left = left[self._receive(name, left) :]
         return data
+
+    def _receive(self, name, into):
+        """How many bytes came."""
+        try:
+            count = self.sock.recv_into(into)
+        except OSError as e:
+            raise LabError(f"{name}: {e}") from e
+        if not count:
+            raise LabError(f"{name}: the connection ended early")
+        return count
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ Its result is what the workload says, and what devices, queues and kernel counte
 """
 
 import contextlib
-import dataclasses
 import json
 import os
 import sched
@@ -14,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from pathlib import Path
@@ -23,6 +21,7 @@ import cwnd
 import transfer
 import workloads
 from netlab import FRAME, ROLES, Lab, LabError
+from shaper import Changes
 
 # A cell begins on a full second of the clock and its timers: what was before does not shift it.
 GRID_S = 1.0
@@ -37,49 +36,6 @@ TCPDUMP_START_S = 10
 def align():
     """Waits for the next full second of the clock."""
     time.sleep(GRID_S - time.monotonic() % GRID_S)
-
-
-class Changes(threading.Thread):
-    """Changes paths when their time comes: one tc that stands by, as starting one takes too long."""
-
-    def __init__(self, lab, paths, changes):
-        super().__init__(daemon=True)
-        self.lab, self.ended = lab, threading.Event()
-        now = {p.name: p for p in paths}
-        self.due = []
-        events = sorted((c.at, n, c) for n, found in changes.items() for c in found)
-        for index, (at, name, change) in enumerate(events):
-            now[name] = dataclasses.replace(now[name], **{change.what: change.value})
-            # tc sows netem's random numbers anew with every change.
-            path = dataclasses.replace(
-                now[name], seed=(now[name].seed + index + 1) & 0x3FFFFFFF
-            )
-            self.due.append((at, path))
-        self.tc = lab.start(
-            "net", "tc", "-batch", "-", stdin=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self):
-        self.begun = time.monotonic()
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.join()
-        self.tc.stdin.close()
-        if self.tc.wait(30):
-            raise LabError(
-                f"tc, which changes the paths: exit status {self.tc.returncode}"
-            )
-
-    def run(self):
-        for at, path in self.due:
-            if self.ended.wait(max(0, self.begun + at - time.monotonic())):
-                return
-            for line in self.lab.shape_lines(path):
-                self.tc.stdin.write(line.replace("replace", "change", 1) + "\n")
-            self.tc.stdin.flush()
 
 
 @contextlib.contextmanager
