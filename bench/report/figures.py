@@ -203,7 +203,7 @@ def bars(figure, records):
     name = figure["x"]
     groups = data.values(name) if name else [None]
     fig, axis = plt.subplots(
-        figsize=(max(5, 1.2 + 0.16 * len(groups) * (len(data.schedulers) + 1)), 3.2),
+        figsize=(max(7, 1.2 + 0.16 * len(groups) * (len(data.schedulers) + 1)), 3.2),
         layout="constrained",
     )
     width = 0.9 / len(data.schedulers)
