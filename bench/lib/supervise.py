@@ -105,11 +105,7 @@ def boot(index, jobs, args):
     stream = WORK / f"lab-{index}"
     stream.write_bytes(b"")
     log = open(SRC / f"build/log/lab-{index}.out", "w")  # noqa: SIM115
-    # QEMU's threads on one CPU take turns. On two, one wakes the other at moments that the host
-    # decides, and the guest's interrupts come a few instructions earlier or later.
-    cpus = sorted(os.sched_getaffinity(0))
-    cmd = ["taskset", "--cpu-list", str(cpus[index % len(cpus)]),
-           sys.executable, "tests/vm/boot.py", "--kernel", args.kernel, "--name", f"lab-{index}",
+    cmd = [sys.executable, "tests/vm/boot.py", "--kernel", args.kernel, "--name", f"lab-{index}",
            "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time",
            "--shift", str(SHIFT), "--must-print", "--stream", str(stream), "--",
            "python3", "bench/lab_guest.py", str(plan_file(index).relative_to(SRC)), "stream"]  # fmt: skip
