@@ -24,7 +24,9 @@ usage() {
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
 		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
-		  bench    benchmarks: bench [-- cost|quality|bulk|stress [OPTION...]], see bench/bench.py
+		  bench    the lab: bench [SCENARIO...] [--scheduler WORD] [--seed N] [--full], then a report;
+		           bench list, bench report [FILE...], bench compare A B (bench/lab.py). Or one of
+		           the other benchmarks: bench cost|quality|bulk|stress [OPTION...] (bench/bench.py)
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
@@ -314,6 +316,30 @@ each() {
 	return "$status"
 }
 
+# The benchmarks that run in one guest and print a table, or the lab, which has guests of its own.
+do_bench() {
+	local first=${arguments[0]:-} k status=0 options=()
+	case $first in
+	cost | quality | bulk | stress)
+		each bench 3600 --virtual-time --must-print -- python3 bench/bench.py "${arguments[@]}"
+		return
+		;;
+	list | report | compare)
+		in_root python3 bench/lab.py "${arguments[@]}" </dev/null
+		return
+		;;
+	esac
+	[ -z "$image" ] || die "the lab takes the root's own kernels"
+	[ -z "$timeout" ] || options+=(--timeout "$timeout")
+	# The root cannot see a work tree's repository elsewhere.
+	! git rev-parse HEAD >/dev/null 2>&1 || options+=(--commit "$(git describe --always --dirty --abbrev=12)")
+	for k in "${kernels[@]}"; do
+		in_root python3 bench/lab.py run --kernel "$k" --memory "$memory" "${options[@]}" \
+			"${arguments[@]}" </dev/null || status=$?
+	done
+	return "$status"
+}
+
 # guest_tests KERNEL MARK PART: those of the guest's tests that have the mark, in the guest that they
 # need; PART I/N: one of N parts of them.
 guest_tests() {
@@ -390,11 +416,20 @@ while [ $# -gt 0 ]; do
 		;;
 	--virtual-time) virtual=(--virtual-time) ;;
 	--no-build) want_build=0 ;;
-	--) shift; arguments=("$@"); break ;;
-	-*) usage_error "unknown option '$1'" ;;
+	--) shift; arguments+=("$@"); break ;;
+	-*)
+		# What follows bench is its own.
+		[ "$command" = bench ] || usage_error "unknown option '$1'"
+		arguments+=("$1")
+		;;
 	*)
-		[ -z "$command" ] || usage_error "unexpected '$1'"
-		command=$1
+		if [ "$command" = bench ]; then
+			arguments+=("$1")
+		elif [ -n "$command" ]; then
+			usage_error "unexpected '$1'"
+		else
+			command=$1
+		fi
 		;;
 	esac
 	shift
@@ -421,6 +456,6 @@ case $command in
 run) each run 600 "${virtual[@]}" -- "${arguments[@]}" ;;
 shell) each shell 0 "${virtual[@]}" --shell -- bash -i ;;
 demo) each demo 900 --virtual-time --must-print -- python3 bench/demo.py "${arguments[@]}" ;;
-bench) each bench 3600 --virtual-time --must-print -- python3 bench/bench.py "${arguments[@]}" ;;
+bench) do_bench ;;
 test) do_test ;;
 esac

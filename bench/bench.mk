@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The probe of bench/cost.py. Built with the rest: guests in virtual time have no compiler.
+# The probes of the benchmarks. Built with the rest: guests in virtual time have no compiler.
 
-BENCH_OBJ := $(B)/bench/cost.bpf.o
+BENCH_OBJ := $(B)/bench/cost.bpf.o $(B)/bench/cwnd.bpf.o
 
 .PHONY: bench-obj
 bench-obj: $(BENCH_OBJ)
 
-$(BENCH_OBJ): bench/cost.bpf.c
+$(B)/bench/%.bpf.o: bench/%.bpf.c
 	$(call bpf_compile,)

@@ -14,9 +14,7 @@ import argparse
 import contextlib
 import dataclasses
 import random
-import subprocess
 import sys
-import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
@@ -27,8 +25,9 @@ import sched
 import result
 import transfer
 from boot import COMPLAINTS
-from netlab import ROLES, Lab, LabError, check
+from netlab import Lab, LabError, check
 from netlab import Path as NetPath
+from shaper import Shaper
 from table import number, table
 
 SIZE_MB = 100
@@ -41,43 +40,18 @@ PERIOD = 1.0  # s, in which each path fails once
 DOWN = 0.25  # s of it
 
 
-class Flapping(threading.Thread):
+class Flapping(Shaper):
     """Each path swallows everything for a quarter of a period, one after the other."""
 
-    def __init__(self, lab):
-        super().__init__(daemon=True)
-        self.lab = lab
-        self.ended = threading.Event()
-        self.failures = 0
-        # one process for all of it: starting one takes longer than a failure
-        self.tc = lab.start(
-            "net", "tc", "-batch", "-", stdin=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        self.join()
-        self.tc.stdin.close()
-        if self.tc.wait(30):
-            raise LabError(f"tc: exit status {self.tc.returncode}")
-
-    def _set(self, path):
-        for role in ROLES:
-            port = self.lab.port(path, role)
-            self.tc.stdin.write(f"qdisc change dev {port} root {path.queue()}\n")
-        self.tc.stdin.flush()
+    failures = 0
 
     def run(self):
         pause = PERIOD / len(self.lab.paths) - DOWN
         while not self.ended.is_set():
             for path in self.lab.paths:
-                self._set(dataclasses.replace(path, loss=100))
+                self.change(dataclasses.replace(path, loss=100))
                 self.ended.wait(DOWN)
-                self._set(path)
+                self.change(path)
                 self.failures += 1
                 if self.ended.wait(pause):
                     return

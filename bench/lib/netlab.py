@@ -12,6 +12,9 @@ Between the two ends of a path stand a bridge and its two ports in a third names
 queues hold the delay and the rate. At the ends themselves a full queue would tell the sending TCP at
 once instead of losing the packet, which no network does.
 
+`trunk`: links that all paths share behind "net", as a backbone; each has a namespace of its own, and
+each path a VLAN on them.
+
 Everything is in the namespaces; closing the lab ends what runs in them and removes them.
 """
 
@@ -33,6 +36,9 @@ FRAME = MTU + 14
 # Payload of a full segment: IPv4 and TCP headers with timestamps. An MPTCP segment also carries a
 # DSS option of up to 28 bytes, so this is what no transport can exceed, not what MPTCP gets.
 PAYLOAD = MTU - 20 - 32
+BRIDGE = "type bridge forward_delay 0 mcast_snooping 0"
+UPLINK = "uplink"  # end of the trunk
+FAR = 10000  # packets: no limit for what is only on its way
 
 
 class LabError(RuntimeError):
@@ -49,6 +55,17 @@ class Path:
     limit: int = 100  # packets that the queue holds, those on their way included
     loss: float = 0  # per cent, each direction
     reorder: float = 0  # per cent that overtake: they go without the delay
+    skew_ms: float = (
+        0  # that much longer to the server than back; rtt_ms stays their sum
+    )
+    jitter_ms: float = (
+        0  # each packet's delay is that much longer or shorter, in their order
+    )
+    loss_to: str = ""  # loses only towards this end
+    local: str = (
+        ""  # this end's own device holds the rate and the queue, as a WiFi card does
+    )
+    seed: int | None = None  # of netem's random numbers; None: other ones each time
 
     @property
     def goodput(self):
@@ -65,20 +82,43 @@ class Path:
         packets = (self.owd + 2 * self.owd) * self.mbit * 1e6 / 8 / FRAME
         return dataclasses.replace(self, limit=max(self.limit, math.ceil(packets)))
 
-    def queue(self):
-        """tc's words for the queue in front of each end."""
-        if not (self.mbit or self.rtt_ms or self.loss):
+    def one_way_ms(self, towards):
+        """Delay towards one end."""
+        return (
+            self.rtt_ms + (self.skew_ms if towards == "server" else -self.skew_ms)
+        ) / 2
+
+    def queue(self, towards=""):
+        """tc's words for the queue in front of an end; without a name, of one that is as the other."""
+        delay_us = (self.one_way_ms(towards) if towards else self.rtt_ms / 2) * 1000
+        loss = self.loss if self.loss_to in ("", towards) else 0
+        # The other end's device has them: see local_queue().
+        rate, limit = self.mbit, self.limit
+        if self.local and towards not in ("", self.local):
+            rate, limit = None, FAR
+        if not (rate or delay_us or loss):
             return "pfifo limit 1000"
-        words = f"netem limit {self.limit}"
-        if self.rtt_ms:
-            words += f" delay {self.rtt_ms * 500:.0f}us"
+        words = f"netem limit {limit}"
+        if delay_us:
+            words += f" delay {delay_us:.0f}us"
+        if self.jitter_ms:
+            words += f" {self.jitter_ms * 1000:.0f}us"
+            # A queue with a rate keeps the order by itself.
+            words += "" if rate else " rate 100gbit"
         if self.reorder:
             words += f" reorder {self.reorder:g}%"
-        if self.loss:
-            words += f" loss {self.loss:g}%"
-        if self.mbit:
-            words += f" rate {self.mbit * 1e6:.0f}bit"
+        if loss:
+            words += f" loss {loss:g}%"
+        if rate:
+            words += f" rate {rate * 1e6:.0f}bit"
+        if self.seed is not None:
+            # Each end's own: else both would lose at the same moments.
+            words += f" seed {2 * self.seed + (towards == 'server')}"
         return words
+
+    def local_queue(self):
+        """tc's words for the queue of an end's own device, where that is the bottleneck."""
+        return f"netem limit {self.limit} rate {self.mbit * 1e6:.0f}bit"
 
 
 def check(cmd, **kw):
@@ -93,10 +133,13 @@ def check(cmd, **kw):
 class Lab:
     """See the module's text. `tag` ends the namespaces' names; None: a random one."""
 
-    def __init__(self, paths, tag=None):
+    def __init__(self, paths, tag=None, trunk=(), sysctl=None):
         self.paths = list(paths)
+        self.trunk = list(trunk)
+        self.sysctl = sysctl or {}  # of the ends, below net: {"ipv4/tcp_timestamps": 2}
         tag = f"-{secrets.token_hex(3)}" if tag is None else tag
-        self.names = {role: role + tag for role in (*ROLES, "net")}
+        roles = (*ROLES, "net", *(link.name for link in self.trunk))
+        self.names = {role: role + tag for role in roles}
         self.processes = []
 
     # --- set-up
@@ -115,9 +158,10 @@ class Lab:
     def _build(self):
         for name in self.names.values():
             check(["ip", "netns", "add", name])
-        for role in ROLES:
-            self._sysctl(role)
+        for where in self.names:
+            self._sysctl(where)
         # One process per namespace: starting them is what takes time in an emulated guest.
+        self._lay_trunk()
         self._batch("net", itertools.chain(*map(self._middle, self.paths)))
         for role in ROLES:
             self._batch(role, self._end(role))
@@ -126,29 +170,76 @@ class Lab:
         for path in self.paths:
             self.shape(path)
 
-    def _sysctl(self, role):
+    def _sysctl(self, where):
         values = {
-            "net/mptcp/enabled": 1,
+            "mptcp/enabled": 1,
             # Runs do not learn from each other.
-            "net/ipv4/tcp_no_metrics_save": 1,
+            "ipv4/tcp_no_metrics_save": 1,
             # Subflows come in by another path than the route back to the address they name.
-            "net/ipv4/conf/all/rp_filter": 0,
-            "net/ipv6/conf/all/disable_ipv6": 1,
-            "net/ipv6/conf/default/disable_ipv6": 1,
+            "ipv4/conf/all/rp_filter": 0,
+            # Nothing speaks unasked, at a moment that chance decides: a queue that loses or delays
+            # at random would do that to other packets than in the last run.
+            "ipv6/conf/all/disable_ipv6": 1,
+            "ipv6/conf/default/disable_ipv6": 1,
         }
-        script = "".join(f"echo {v} >/proc/sys/{k}\n" for k, v in values.items())
-        self.run(role, "sh", "-e", input=script)
+        if where in ROLES:
+            values |= self.sysctl
+        with self.inside(where):
+            for key, value in values.items():
+                with open(f"/proc/sys/net/{key}", "w") as f:
+                    f.write(str(value))
 
     def _middle(self, path):
         name = path.name
-        yield f"link add name {name} type bridge forward_delay 0 mcast_snooping 0"
+        yield f"link add name {name} {BRIDGE}"
         for role in ROLES:
             port = self.port(path, role)
-            yield (
-                f"link add name {port} type veth peer name {name} netns {self.names[role]}"
-            )
+            if role == "server" and self.trunk:
+                yield self._vlan(port, path)
+            else:
+                yield f"link add name {port} type veth peer name {name} netns {self.names[role]}"
             yield f"link set dev {port} master {name} gso_max_segs 1 up"
         yield f"link set dev {name} addrgenmode none up"
+
+    # --- links that all paths share, each in a namespace of its own
+
+    def _vlan(self, name, path):
+        """A path's part of the trunk."""
+        tag = 10 + self.paths.index(path)
+        return f"link add link {UPLINK} name {name} type vlan id {tag}"
+
+    def _lay_trunk(self):
+        """From "net" through the namespace of each shared link to the server."""
+        if not self.trunk:
+            return
+        ends = ["net", *(link.name for link in self.trunk), "server"]
+        for i, link in enumerate(self.trunk):
+            lines = [f"link add name both {BRIDGE}"]
+            if i == 0:
+                lines.append(
+                    f"link add name client type veth peer name {UPLINK} netns {self.names['net']}"
+                )
+            peer = UPLINK if i == len(self.trunk) - 1 else "client"
+            lines.append(
+                f"link add name server type veth peer name {peer} netns {self.names[ends[i + 2]]}"
+            )
+            lines += [
+                f"link set dev {port} master both gso_max_segs 1 up" for port in ROLES
+            ]
+            self._batch(link.name, [*lines, "link set dev both addrgenmode none up"])
+        for where in ("net", "server"):
+            self._batch(where, [f"link set dev {UPLINK} gso_max_segs 1 up"])
+            self._offload_off(where, UPLINK)
+        self._batch("server", [self._vlan(p.name, p) for p in self.paths])
+        for link in self.trunk:
+            lines = [
+                f"qdisc replace dev {port} root {link.queue()}\n" for port in ROLES
+            ]
+            check(
+                ["tc", "-n", self.names[link.name], "-batch", "-"], input="".join(lines)
+            )
+            for port in ROLES:
+                self._offload_off(link.name, port)
 
     def _end(self, role):
         """Addresses, endpoints and, so that a subflow leaves by its own path, source routing."""
@@ -176,10 +267,14 @@ class Lab:
 
     def _no_offload(self, path):
         """A queue must see packets of the size that a link carries, not TCP's large ones."""
-        off = ("tso", "off", "gso", "off", "gro", "off")
         for role in ROLES:
-            self.run(role, "ethtool", "-K", path.name, *off)
-            self.run("net", "ethtool", "-K", self.port(path, role), *off)
+            self._offload_off(role, path.name)
+            self._offload_off("net", self.port(path, role))
+
+    def _offload_off(self, where, device):
+        self.run(
+            where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"
+        )
 
     def _batch(self, where, lines):
         text = "".join(f"{line}\n" for line in lines)
@@ -208,11 +303,16 @@ class Lab:
     def shape(self, path):
         """Gives the path of that name these delays and rates, at once and for both directions."""
         self.paths = [path if p.name == path.name else p for p in self.paths]
-        lines = "".join(
-            f"qdisc replace dev {self.port(path, role)} root {path.queue()}\n"
-            for role in ROLES
-        )
+        lines = "".join(line + "\n" for line in self.shape_lines(path))
         check(["tc", "-n", self.names["net"], "-batch", "-"], input=lines)
+        if path.local:
+            words = f"qdisc replace dev {path.name} root {path.local_queue()}"
+            check(["tc", "-n", self.names[path.local], *words.split()])
+
+    def shape_lines(self, path):
+        """tc's lines, for "net", that make a path what it is."""
+        for role in ROLES:
+            yield f"qdisc replace dev {self.port(path, role)} root {path.queue(role)}"
 
     def command(self, where, *cmd):
         return ["ip", "netns", "exec", self.names[where], *cmd]
@@ -272,14 +372,31 @@ class Lab:
 
     def queues(self):
         """Per path and end towards which it sends: the counters of the shaping queue."""
-        rows = json.loads(check(["tc", "-n", self.names["net"], "-s", "-j", "qdisc"]))
-        by_dev = {r["dev"]: r for r in rows if r["kind"] == "netem"}
-        return [{r: by_dev[self.port(p, r)] for r in ROLES} for p in self.paths]
+        net = self._netems("net")
+        out = [{r: net[self.port(p, r)] for r in ROLES} for p in self.paths]
+        for path, queues in zip(self.paths, out, strict=True):
+            if path.local:
+                # What leaves through its own device goes to the other end.
+                there = ROLES[1 - ROLES.index(path.local)]
+                queues[there] = self._netems(path.local)[path.name]
+        return out
+
+    def _netems(self, where):
+        rows = json.loads(check(["tc", "-n", self.names[where], "-s", "-j", "qdisc"]))
+        return {r["dev"]: r for r in rows if r["kind"] == "netem"}
 
     def mib(self, role):
-        """The MPTCP counters of a namespace (MPTcpExt in /proc/net/netstat)."""
-        lines = self.run(role, "cat", "/proc/net/netstat").splitlines()
-        names, values = [x.split()[1:] for x in lines if x.startswith("MPTcpExt:")]
+        """The MPTCP counters of a namespace."""
+        return self._counted(role, "netstat", "MPTcpExt:")
+
+    def tcp_mib(self, role):
+        """The TCP counters of a namespace."""
+        return self._counted(role, "snmp", "Tcp:")
+
+    def _counted(self, role, file, head):
+        with self.inside(role), open(f"/proc/thread-self/net/{file}") as f:
+            lines = [line for line in f if line.startswith(head)]
+        names, values = (line.split()[1:] for line in lines)
         return dict(zip(names, map(int, values), strict=True))
 
     def wait_for(self, what, condition, seconds=10, step=0.05):

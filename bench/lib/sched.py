@@ -93,14 +93,37 @@ def use(lab, choice, role="server"):
     _values[choice.name] = choice.values
 
 
-def connection(lab, role="server"):
-    """Statistics of the one connection there; None where its scheduler keeps none."""
+def connections(lab, role="server"):
+    """Statistics of the connections there whose scheduler keeps some."""
     found = mptcp_sched("stats", "--netns", lab.names[role])["connections"]
     # A connection that ends may still be there for a moment.
-    live = [c for c in found if c["state"] == "established"]
+    return [c for c in found if c["state"] == "established"]
+
+
+def connection(lab, role="server"):
+    """Statistics of the one connection there; None where its scheduler keeps none."""
+    live = connections(lab, role)
     if len(live) > 1:
         raise LabError(f"{len(live)} connections where there should be one")
     return live[0] if live else None
+
+
+def problems(lab, choice, role):
+    """As check_in_use(), with any number of connections."""
+    if not choice.is_ours:
+        shown = mptcp_sched("show")["schedulers"]
+        others = [
+            s["name"] for s in shown if s["connections"] and s["name"] != choice.name
+        ]
+        return [f"connections use {', '.join(others)}"] if others else []
+    live = connections(lab, role)
+    if not live:
+        return [f"the {role} has no connection that uses {choice.name}"]
+    wrong = {c["scheduler"] for c in live} - {choice.name}
+    out = [f"a connection of the {role} uses {name}" for name in sorted(wrong)]
+    return out + [
+        f"a connection of the {role} fell back to TCP" for c in live if c["fallback"]
+    ]
 
 
 def check_in_use(lab, choice, role="server"):

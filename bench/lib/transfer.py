@@ -36,12 +36,12 @@ def make_socket(lab, role, mptcp):
 
 
 @contextlib.contextmanager
-def connection(lab, path=0, mptcp=True):
+def connection(lab, path=0, mptcp=True, port=PORT):
     """{"client": socket, "server": socket}, with all subflows there."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(make_socket(lab, "server", mptcp))
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        address = (lab.address("server", path), PORT)
+        address = (lab.address("server", path), port)
         listener.bind(address)
         listener.listen()
         client = stack.enter_context(make_socket(lab, "client", mptcp))
@@ -144,12 +144,10 @@ class Counters:
 
     @classmethod
     def read(cls, lab, sender, socks):
-        with lab.inside(sender), open("/proc/thread-self/net/snmp") as f:
-            names, values = (line.split() for line in f if line.startswith("Tcp:"))
         return cls(
             wire=[c["tx"]["bytes"] for c in lab.counters(sender)],
             dropped=[q[other(sender)]["drops"] for q in lab.queues()],
-            segments_resent=int(dict(zip(names, values, strict=True))["RetransSegs"]),
+            segments_resent=lab.tcp_mib(sender)["RetransSegs"],
             bytes_resent=sum(info(s)[1] for s in socks if is_mptcp(s)),
         )
 

@@ -109,9 +109,10 @@ class Server:
         self.temp.cleanup()
 
 
-def curl_config(urls, fifo, folder, mptcp):
+def curl_config(urls, fifo, folder, mptcp, fresh):
     """curl's whole programme: after each download, one visit to the FIFO."""
     lines = ["mptcp"] if mptcp else []
+    lines += ['header = "Connection: close"'] if fresh else []
     lines += [
         "silent",
         "show-error",
@@ -152,8 +153,10 @@ def open_gate(fifo, curl):
     raise LabError("curl does not come to the pause")
 
 
-def download(server, names, host, pause=1.0):
+def download(server, names, host, pause=1.0, fresh=False):
     """Downloads the named files in turn over one connection, `pause` seconds after one another.
+
+    `fresh`: over a new connection each time.
 
     Yields one Download per name. The connection rests until the next one is asked for.
     """
@@ -163,7 +166,7 @@ def download(server, names, host, pause=1.0):
         os.mkfifo(fifo)
         config = Path(folder, "config")
         urls = [f"http://{host}:{PORT}/{name}" for name in names]
-        config.write_text(curl_config(urls, fifo, folder, server.mptcp))
+        config.write_text(curl_config(urls, fifo, folder, server.mptcp, fresh))
         curl = lab.start("client", "curl", "--config", str(config),
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True)  # fmt: skip

@@ -66,12 +66,15 @@ SKIP_DIRS = {
     "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
     "/usr/lib/qemu", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
-    "/usr/lib/modules", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
+    "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
-    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter)|"
-    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio)[-.0-9a-z_]*\.so|"
+    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter|"
+    r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|dpkt|lxml|sympy|mpmath|scipy|dateutil)|"
+    r"/usr/share/(matplotlib|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
+    r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
+    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
     r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(
@@ -111,7 +114,7 @@ class Cpio:
         if data:
             self.out.write(data + b"\0" * (-len(data) % 4))
 
-    def path(self, name, source):
+    def path(self, name, source, mtime=None):
         """Adds a file as it is; its time too, without which Python would compile all it imports."""
         st = os.lstat(source)
         kind = stat.S_IFMT(st.st_mode)
@@ -123,15 +126,16 @@ class Cpio:
             data = b""
         else:
             return
-        self.entry(name, st.st_mode, data, int(st.st_mtime))
+        self.entry(name, st.st_mode, data, int(st.st_mtime) if mtime is None else mtime)
 
-    def tree(self, top, skip):
+    def tree(self, top, skip, mtime=None):
+        """All below a directory; `mtime`: of every file, in place of its own."""
         for where, dirs, files in os.walk(top):
             dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
             for name in dirs + sorted(files):
                 full = os.path.join(where, name)
                 if not skip(full):
-                    self.path(full, full)
+                    self.path(full, full, mtime)
 
     def close(self):
         self.entry("TRAILER!!!", 0)
@@ -155,7 +159,8 @@ def write_initramfs(out, args, files):
         return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
 
     def skip_source(path):
-        return path in ("/src/.git", "/src/build") or "__pycache__" in path
+        # Hidden files are those of tools: git, linters.
+        return path.startswith(("/src/.", "/src/build")) or "__pycache__" in path
 
     cpio = Cpio(out)
     modules = f"/usr/lib/modules/{args.kernel}"
@@ -165,13 +170,18 @@ def write_initramfs(out, args, files):
     cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
     for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
         cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
-    cpio.tree("/src", skip_source)
+    # Guests with the same files are the same to the last instruction, whenever those were written.
+    cpio.tree("/src", skip_source, mtime=1)
     # What was built of the project, but not roots, logs or results of earlier runs.
     if BUILD.is_dir():
-        cpio.entry(str(BUILD), 0o040755)
+        cpio.entry(str(BUILD), 0o040755, mtime=1)
         names = ("root", "root.half-made", "log", "native", "out", "vm")
         ours = {str(BUILD / n) for n in names}
-        cpio.tree(str(BUILD), lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")))
+        cpio.tree(
+            str(BUILD),
+            lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")),
+            mtime=1,
+        )
     cpio.entry("/src/build/out", 0o040755)
     cpio.entry("dev/console", 0o020600, rdev=(5, 1))
     cpio.entry("dev/kmsg", 0o020600, rdev=(1, 11))
@@ -204,8 +214,11 @@ def guest_ports(args, work):
     if args.virtual_time or not args.shell:
         out = "stdio,signal=off" if args.shell else f"file,path={work}/out"
         options += ["-chardev", f"{out},id=out", "-device", "virtconsole,bus=ports.0,chardev=out"]  # fmt: skip
-    for name in ("verdict", "results"):
-        options += ["-chardev", f"file,id={name},path={work}/{name}",
+    files = {name: f"{work}/{name}" for name in ("verdict", "results")}
+    if args.stream:
+        files["stream"] = args.stream
+    for name, path in files.items():
+        options += ["-chardev", f"file,id={name},path={path}",
                     "-device", f"virtserialport,bus=ports.0,chardev={name},name={name}"]  # fmt: skip
     return options
 
@@ -251,7 +264,7 @@ def qemu_command(args, work, console):
     # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
     return ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-m", str(args.memory),
-            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off",
+            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", f"shift={args.shift},sleep=off",
             "-smp", "1", "-cpu", CPU, "-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
             "-kernel", args.image or f"/boot/vmlinuz-{args.kernel}",
             "-initrd", f"{work}/initramfs", "-append", " ".join(options),
@@ -321,6 +334,12 @@ def parse_arguments():
     )
     parser.add_argument("--image", help="kernel image, when not the root's own")
     parser.add_argument("--virtual-time", action="store_true")
+    parser.add_argument(
+        "--shift",
+        type=int,
+        default=1,
+        help="virtual time: an instruction takes 2^N ns (1)",
+    )
     parser.add_argument("--kvm", action="store_true")
     parser.add_argument("--shell", action="store_true")
     parser.add_argument(
@@ -329,6 +348,10 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
+    parser.add_argument(
+        "--stream",
+        help="file for what the guest writes to its port of that name, at once",
+    )
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 

@@ -31,6 +31,8 @@ run=(
 	nginx-light curl iperf3 mptcpize
 	python3-pytest python3-pytest-timeout
 )
+# What the lab's report is made with; no guest needs them.
+report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
 from_next=(libbpf1 libbpf-dev)
 from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
@@ -70,7 +72,8 @@ hook_packages() {
 	local root=$1 get=(apt-get install -y -q --no-install-recommends)
 	local p named=()
 	for p in "${from_next[@]}"; do named+=("$p/$next"); done
-	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${lint[@]}" "${named[@]}"
+	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${report[@]}" \
+		"${lint[@]}" "${named[@]}"
 	# The release's kernel is in; the backport of the same meta package goes beside it.
 	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
 	# What tiny-initramfs made is not used, guests get their own.

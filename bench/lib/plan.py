@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a run has to measure: the cells of its scenarios that no earlier run has finished."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import sched
+import sys
+from pathlib import Path
+
+import emulation
+from netlab import LabError
+from scenario import FORMS, load_all
+
+SRC = Path(__file__).resolve().parents[2]
+sys.path.append(str(SRC / "tests" / "vm"))
+
+from boot import commit
+
+OUT = SRC / "build" / "out"
+SPELLING = sched.SPELLING
+# A result that older code measured in another way is not a result of this code.
+VERSION = 1
+# Of the guests' clock: an instruction takes 2^0 ns. Twice that is too slow a machine for 500 Mbit/s.
+SHIFT = 0
+
+
+class PlanError(Exception):
+    """What was asked for cannot be done; the text says what and why."""
+
+
+@dataclasses.dataclass
+class Plan:
+    results: Path
+    jobs: list  # of dict, see job_of()
+    finished: int
+    facts: dict
+
+
+def digest(value):
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def files_hash(files):
+    whole = hashlib.sha256()
+    for file in sorted(files):
+        whole.update(file.read_bytes())
+    return whole.hexdigest()[:16]
+
+
+def code_of(word):
+    """What stands for a scheduler's code: its objects', and the bridge's sources."""
+    choice = sched.Choice(word)
+    if choice.is_tcp or word == "default":
+        return ""
+    objects = [
+        SRC / f"build/bpf/{choice.name}{end}" for end in (".bpf.o", ".pre615.bpf.o")
+    ]
+    if choice.name == "default":
+        objects = sorted((SRC / "loader").glob("*.bpf.c"))
+    missing = [o.name for o in objects if not o.exists()]
+    if missing:
+        raise PlanError(
+            f"{word}: no {missing[0]} in build/bpf: build the project first"
+        )
+    return files_hash([*objects, *(SRC / "kmod").glob("*.[ch]")])
+
+
+def all_results():
+    found = sorted(OUT.glob("lab-*.jsonl"))
+    if not found:
+        raise PlanError("no results in build/out yet: `./vmtest.sh bench` makes some")
+    return found
+
+
+def read(file):
+    """The records of a result file; a line that was cut off at its end does not count."""
+    out = []
+    try:
+        lines = Path(file).read_text().splitlines()
+    except OSError as e:
+        raise PlanError(f"{file}: {e.strerror}") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            out.append(json.loads(line))
+        except ValueError:
+            if number < len(lines):
+                raise PlanError(f"{file}, line {number}: not JSON") from None
+    return out
+
+
+def words_of(asked):
+    """The schedulers as words; the references come with them."""
+    try:
+        listed = {
+            s["name"]: s.get("tunables", [])
+            for s in sched.mptcp_sched("list", "--verbose")["schedulers"]
+        }
+    except LabError as e:
+        raise PlanError(f"--scheduler: {e}") from None
+    names = [n for n in listed if n != "default"]
+    for word in asked or ():
+        choice = sched.Choice(sched.TCP if word == "tcp" else word)
+        if choice.is_tcp:
+            continue
+        if choice.name != "default" and choice.name not in names:
+            raise PlanError(
+                f"--scheduler: no {choice.name!r}; there are: tcp default {' '.join(sorted(names))}"
+            )
+        for value in choice.values:
+            check_tunable(word, value, listed.get(choice.name, []))
+    words = [c.word for c in sched.choices(asked)] if asked else sorted(names)
+    # Whatever is measured is compared with these, in the same guest.
+    return list(dict.fromkeys((sched.TCP, "default", *words)))
+
+
+def check_tunable(word, value, known):
+    key, _, number = value.partition("=")
+    found = next((t for t in known if t["name"] == key), None)
+    if not found:
+        names = " ".join(t["name"] for t in known) or "none"
+        raise PlanError(f"--scheduler {word}: no tunable {key!r}; there are: {names}")
+    try:
+        fine = found["min"] <= float(number) <= found["max"]
+    except ValueError:
+        fine = False
+    if not fine:
+        raise PlanError(
+            f"--scheduler {word}: {key} takes {found['min']} to {found['max']}, not {number!r}"
+        )
+
+
+def chosen(names, form):
+    scenarios = load_all(form)
+    if not names:
+        return [s for s in scenarios.values() if s.default]
+    if names == ["all"]:
+        return list(scenarios.values())
+    for name in names:
+        if name not in scenarios:
+            raise PlanError(f"no scenario {name!r}; there are: {' '.join(scenarios)}")
+    return [scenarios[n] for n in dict.fromkeys(names)]
+
+
+def facts(kernel):
+    return {"version": VERSION, "kernel": kernel, "virtual_time": True, "shift": SHIFT}
+
+
+def checks_of(cell):
+    """What a cell's result depends on: {digest: job} of each path, and of what it becomes."""
+    trunk = [emulation.path_key(t) | {"name": t.name} for t in cell.trunk]
+    found = {}
+    for path in cell.states():
+        spec = emulation.path_key(path)
+        found[digest([spec, trunk])] = {"kind": "check", "path": spec, "trunk": trunk}
+    return found
+
+
+def jobs_of(cells, kernel):
+    """Checks of the paths first, then the cells."""
+    base = facts(kernel)
+    codes = {word: code_of(word) for word in {c.scheduler for c in cells}}
+    checks, measured = {}, {}
+    for cell in cells:
+        mine = {digest([base, k]): job for k, job in checks_of(cell).items()}
+        checks |= {k: {"key": k} | job for k, job in mine.items()}
+        spec, code = cell.spec(), codes[cell.scheduler]
+        key = digest(base | {"cell": spec, "code": code})
+        measured[key] = {"key": key, "kind": "cell", "cell": spec, "code": code,
+                         "checks": list(mine), "name": str(cell)}  # fmt: skip
+    return [*checks.values(), *measured.values()]
+
+
+def make(args):
+    form = FORMS[args.full]
+    if args.guests < 1:
+        raise PlanError("--guests: at least 1")
+    words = words_of(args.scheduler)
+    cells = [c for s in chosen(args.scenario, form) for c in s.cells(words, args.seed)]
+    if not cells:
+        raise PlanError(
+            "nothing to measure: those scenarios take none of those schedulers"
+        )
+    jobs = jobs_of(cells, args.kernel)
+    results = OUT / f"{args.out or 'lab-' + args.kernel}.jsonl"
+    done = set()
+    if results.exists():
+        done = {
+            r["key"]
+            for r in read(results)
+            if not (args.again and r["result"]["problems"])
+        }
+    left = [j for j in jobs if j["key"] not in done]
+    known = facts(args.kernel) | {
+        "commit": args.commit or commit() or None,
+        "cpus": os.cpu_count(),
+    }
+    return Plan(results, left, len(jobs) - len(left), known)
