@@ -5,20 +5,21 @@
  * with room would.
  *
  * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
- * whole=0 --set window=0 --set ahead=0 is the paper's pure form; its kernel also
- * copied and penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
+ * whole=0 --set ahead=0 is the paper's pure form; its kernel also copied and
+ * penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
  */
 #include "compat.h"
 #include "tunable.h"
 #include "writer.h"
 #include "mps_ecf_extended.h"
 
-MPS_TUNABLE(ahead, 1, 0, 1, 1, "expect more data while the writer waits for room");
+MPS_TUNABLE(ahead, 250, 0, 1000, 1000,
+	    "expect this part of what was sent to follow, while the writer waits");
 
 static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)
 {
 	if (ahead)
-		mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk));
+		mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk), ahead);
 }
 
 #define MPS_ON_SEND(msk, c, priv) look_ahead(msk, c, priv)
@@ -28,7 +29,6 @@ MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subfl
 MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");
 MPS_TUNABLE(rate, 1, 0, 1, 1, "estimates are bounded by the rate that a path was seen to deliver");
 MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
-MPS_TUNABLE(window, 1, 0, 1, 1, "a slow subflow that would shut the peer's window is not used");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -36,7 +36,6 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 		.beta = beta,
 		.estimate = grow * MPS_EST_GROW | rate * MPS_EST_RATE,
 		.whole = whole,
-		.window = window,
 	};
 
 	return mps_ecf_pick(c, priv, &o);

@@ -20,7 +20,6 @@ struct mps_ecf_options {
 	__u32 beta;	/* thousandths */
 	__u32 estimate; /* enum mps_estimate */
 	__u32 whole;	/* compare what a choice really hands over, the whole fragment */
-	__u32 window;	/* the peer's window ends what the fast path can do meanwhile */
 };
 
 /* A writer that got room is given so long, in us, to use it. */
@@ -29,13 +28,15 @@ struct mps_ecf_options {
 /*
  * k of the paper is what the application has to send; the send buffer holds only
  * a part of that, in a long transfer less than the fast path carries while one
- * fragment takes the slow one. As long as the writer waits for room, expect as
- * much again as was given out since the connection was last idle.
+ * fragment takes the slow one. As long as the writer waits for room, expect a part
+ * of what was given out since the connection was last idle to come on top. When
+ * none comes, the transfer is late by that part of its time at most.
  *
- * given: bytes given out so far; waits: the writer waits for room now.
+ * given: bytes given out so far; waits: the writer waits for room now; part: in
+ * thousandths.
  */
 static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ecf_state *st,
-					       __u64 given, bool waits)
+					       __u64 given, bool waits, __u32 part)
 {
 	const __u32 now_us = (__u32)c->now_us ?: 1;
 
@@ -46,7 +47,7 @@ static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ec
 	else if (now_us - st->blocked_us > MPS_ECF_REFILL_US)
 		st->blocked_us = 0;
 	if (st->blocked_us)
-		c->pending += given - st->begun;
+		c->pending += mps_min(given - st->begun, MPS_BYTES_MAX) * part / 1000;
 }
 
 /* What one choice hands over at least: the estimates compare that. */
@@ -95,12 +96,8 @@ MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 r
 /*
  * The extended form's two inequalities, with T the estimates of mps_time.h:
  *
- *   first:  T_f(k) < (1 + waiting * beta) * (T_s(unit) + delta)
+ *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
  *   second: T_s(pending) >= 2 * rtt_f + delta
- *
- * k is what x_f can send while x_s is busy with its unit, of which none but the peer's window
- * is the end: what x_s holds keeps that from moving, and then x_f rests. So k is pending, or
- * the window where that is less.
  */
 static __always_inline bool
 mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const struct mps_path *s,
@@ -108,8 +105,7 @@ mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const
 {
 	const __u64 delta = f->mdev_us > s->mdev_us ? f->mdev_us : s->mdev_us;
 	const __u64 gain = MPS_ECF_BETA_SCALE + (st->waiting ? (__u64)o->beta : 0);
-	const __u64 k = o->window ? mps_min(c->pending, c->wnd_left) : c->pending;
-	const __u64 t_f = mps_finish_us(f, k, o->estimate);
+	const __u64 t_f = mps_finish_us(f, c->pending, o->estimate);
 	const __u64 t_s = mps_finish_us(s, mps_ecf_unit(c, s, o->whole), o->estimate) + delta;
 
 	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
@@ -154,7 +150,7 @@ mps_ecf_pick(const struct mps_conn *c, struct mps_ecf_state *st, const struct mp
 
 	if (tier < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	if (!o->estimate && !o->whole && !o->window)
+	if (!o->estimate && !o->whole)
 		return mps_ecf_paper_pick(c, st, o->beta);
 	return mps_ecf_extended_pick(c, st, (__u32)tier, o);
 }

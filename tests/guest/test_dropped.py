@@ -68,7 +68,9 @@ def test_it_does_not_wait_for_the_timer():
     """
     seconds, dropped, found = measure(copy=1)
     if not dropped:
-        pytest.skip("the kernel has no such drops: its receiver keeps what it has no room for")
+        pytest.skip(
+            "the kernel has no such drops: its receiver keeps what it has no room for"
+        )
     control, dropped_then, _ = measure(copy=0)
     assert dropped_then >= ROUNDS <= dropped
     assert total(found, "bytes_retrans") > 0

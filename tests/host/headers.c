@@ -91,12 +91,12 @@ void minrtt_pick(const struct mps_conn *c, __s32 answer[4])
 
 /* state: since when the writer waits, and what was given out before; the pending bytes then */
 __u64 ecf_look_ahead(__u64 pending, __u64 unacked, __u32 now_us, __u64 given, __u32 waits,
-		     __u64 state[2])
+		     __u32 part, __u64 state[2])
 {
 	struct mps_conn c = { .pending = pending, .unacked = unacked, .now_us = now_us };
 	struct mps_ecf_state st = { .blocked_us = (__u32)state[0], .begun = state[1] };
 
-	mps_ecf_look_ahead(&c, &st, given, waits);
+	mps_ecf_look_ahead(&c, &st, given, waits, part);
 	state[0] = st.blocked_us;
 	state[1] = st.begun;
 	return c.pending;

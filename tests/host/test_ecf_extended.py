@@ -35,10 +35,9 @@ class Options:
     beta: int = 250
     estimate: int = GROW | RATE
     whole: int = 1
-    window: int = 1
 
     def words(self):
-        return (c_uint32 * 4)(self.beta, self.estimate, self.whole, self.window)
+        return (c_uint32 * 3)(self.beta, self.estimate, self.whole)
 
 
 def unit(c, p, o):
@@ -51,8 +50,7 @@ def waits(c, f, s, waiting, o):
     delta = max(f.mdev, s.mdev)
     margin = 1 + waiting * Fraction(o.beta, 1000)
     t_s = finish(s, unit(c, s, o), o.estimate)
-    k = min(c.pending, c.wnd_left) if o.window else c.pending
-    if finish(f, k, o.estimate) >= margin * (t_s + delta):
+    if finish(f, c.pending, o.estimate) >= margin * (t_s + delta):
         return False, 0
     if finish(s, c.pending, o.estimate) < 2 * f.srtt + delta:
         return False, waiting
@@ -95,7 +93,6 @@ def any_options(rng):
     return Options(
         rng.choice([0, 250, 1000, 10_000]),
         rng.choice([0, GROW, RATE, GROW | RATE]),
-        rng.randint(0, 1),
         rng.randint(0, 1),
     )
 
@@ -145,9 +142,6 @@ def boundary_state(rng):
     f.inflight, s.inflight = f.cwnd, rng.randrange(s.cwnd)
     turn = turning(c, f, s, waiting, o, rng.random() < 0.3)
     c.pending = max(0, turn + rng.choice([-1, -1, 0, 1]))
-    if rng.random() < 0.5:
-        # the window is the end of it
-        c.wnd_left, c.pending = c.pending, c.pending + draw(rng, 1 << 20)
     c.unit = min(c.unit, max(1, c.pending))
     c.paths = [f, s] if rng.random() < 0.5 else [s, f]
     return c, waiting, o
@@ -174,7 +168,7 @@ def of_paper(lib, seed, count):
     bad = []
     for case in exact.states(random.Random(seed), count):
         c = Conn(case.paths, case.pending, case.wnd_left, unit=case.unit)
-        o = Options(case.beta, 0, 0, 0).words()
+        o = Options(case.beta, 0, 0).words()
         off = verdict(lib.ecf_pick, c.snapshot(), case.waiting, o)
         paper = verdict(lib.ecf_paper_pick, c.snapshot(), case.waiting, case.beta)
         path, reason, _, waiting = off
@@ -189,7 +183,7 @@ def faults(lib, seed, count):
         path, reason, nbytes, after = verdict(
             lib.ecf_pick, snapshot, waiting, o.words()
         )
-        paper = not o.estimate and not o.whole and not o.window
+        paper = not o.estimate and not o.whole
         if not paper and (path, reason, after) not in answers:
             wrong.add("pick")
         if nbytes % 2**32 != (0 if path == WAIT else most_bytes(c, path)):
@@ -279,9 +273,9 @@ def test_a_writer_that_waits_has_as_much_again(start):
     lib = headers.plain("headers.c")
     state = (headers.U64 * 2)()
 
-    def pending(ms, given, waits, unacked=1):
+    def pending(ms, given, waits, unacked=1, part=1000):
         now = (start + ms * 1000) % (1 << 32)
-        return lib.ecf_look_ahead(100, unacked, now, given, waits, state)
+        return lib.ecf_look_ahead(100, unacked, now, given, waits, part, state)
 
     assert pending(0, 5000, 0, unacked=0) == 100
     assert pending(1, 6000, 0) == 100
@@ -290,6 +284,7 @@ def test_a_writer_that_waits_has_as_much_again(start):
     assert pending(23, 9000, 0) == 100
     assert pending(24, 9000, 0) == 100
     assert pending(25, 9500, 1) == 100 + 4500
+    assert pending(25, 9500, 1, part=125) == 100 + 4500 // 8
     # what went before the connection was idle does not count
     assert pending(26, 9500, 1, unacked=0) == 100
     assert pending(27, 9600, 1) == 100 + 100

@@ -247,11 +247,8 @@ MUTANTS = {
         "second-or-equal": ("c->pending, o->estimate) < 2ULL", "c->pending, o->estimate) <= 2ULL", "pick"),
         "waits-for-nothing": (" || !mps_has_inflight(fast))", ")", "pick"),
         "no-first-sample": ("(f < 0 || !c->path[s & (MPS_MAX_PATHS - 1)].srtt_us)", "f < 0", "pick"),
-        "never-the-paper": ("if (!o->estimate && !o->whole && !o->window)", "if (0)", "paper"),
-        "whole-is-the-paper": ("!o->estimate && !o->whole &&", "!o->estimate &&", "pick"),
-        "window-is-the-paper": (" && !o->window)", ")", "pick"),
-        "window-always": ("o->window ? mps_min(c->pending, c->wnd_left) : c->pending", "mps_min(c->pending, c->wnd_left)", "pick"),
-        "window-never": ("o->window ? mps_min(c->pending, c->wnd_left) : c->pending", "c->pending", "pick"),
+        "never-the-paper": ("if (!o->estimate && !o->whole)", "if (0)", "paper"),
+        "whole-is-the-paper": ("!o->estimate && !o->whole", "!o->estimate", "pick"),
     },
 }  # fmt: skip
 ALL = [(judge, name) for judge, some in MUTANTS.items() for name in some]
