@@ -333,6 +333,9 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	asked = mps_snap_paths(msk, st, &r, !next);
 	if (!next)
 		memo->copies = asked;
+	/* without copies it was asked for to make the core try to send on, which it does now */
+	if (memo->copies && !(MPS_CLOCK_ASKS))
+		return -EAGAIN;
 	lost = memo->copies && mps_lost_behind(&st->snap);
 	if (lost)
 		ret = mps_resend(msk, st, &r);
