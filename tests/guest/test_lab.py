@@ -144,8 +144,9 @@ def test_the_player_on_a_plain_link_does_what_the_model_does(tmp_path, rates):
         assert want.seconds * 0.9 < got["seconds"] < want.seconds * 1.1 + 0.05
     both = (sum(o["seconds"] for o in found["objects"]), sum(c.seconds for c in chunks))
     assert both[0] == pytest.approx(both[1], rel=0.03)
+    # playback stands still for as long as the downloads take longer than it, so it errs with them
     assert found["values"]["stalled_s"] == pytest.approx(
-        sum(c.stalled for c in chunks), rel=0.03
+        sum(c.stalled for c in chunks), abs=0.03 * both[1]
     )
     top = min(4, max(rates))
     mean = sum(rates[c.rate] for c in chunks) / len(chunks)
