@@ -286,8 +286,7 @@ static __always_inline int mps_repair(struct mptcp_sock *msk, struct mps_conn_st
 	return path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS);
 }
 
-/* What the receiver has dropped goes again, wherever there is room, without waiting for the timer.
- */
+/* What the receiver has dropped goes again, without waiting for the timer. */
 static __always_inline int mps_resend(struct mptcp_sock *msk, struct mps_conn_store *st,
 				      const struct mps_round *r)
 {

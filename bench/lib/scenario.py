@@ -45,13 +45,8 @@ from netlab import Path as NetPath
 FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 FORMS = ("short", "full")
 ROLES = ("server", "client")
-FIGURES = (
-    "heatmap",
-    "bars",
-    "lines",
-    "ccdf",
-    "trace",
-)  # kinds; bench/report/figures.py
+# kinds; bench/report/figures.py
+FIGURES = ("heatmap", "bars", "lines", "ccdf", "trace")
 CHANGEABLE = ("mbit", "rtt_ms", "loss")
 REFERENCES = (sched.TCP, "default")  # with which everything is compared
 NAME = re.compile(r"[a-z][a-z0-9]{0,8}")

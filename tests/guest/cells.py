@@ -24,7 +24,7 @@ class BenchLab:
 
     def __init__(self, lab):
         self.paths = lab.paths
-        self.shape, self.port = lab.shape, lab.port
+        self.shape, self.port, self.mib = lab.shape, lab.port, lab.mib
         self.address = lab.address("server", 0)
         self.client = Netns(lab.names["client"])
         self.server = Netns(lab.names["server"])

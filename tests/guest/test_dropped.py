@@ -22,12 +22,6 @@ ROUNDS = 5
 BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF)
 
 
-def pruned(net):
-    lines = net.run("cat", "/proc/net/netstat").stdout.splitlines()
-    names, values = [x.split()[1:] for x in lines if x.startswith("MPTcpExt:")]
-    return int(dict(zip(names, values, strict=True))["RcvPruned"])
-
-
 def one_round(conn):
     """Seconds from the moment when there is room again to the last byte."""
     conn.server.sendall(bytes(SIZE))
@@ -53,24 +47,24 @@ def measure(copy):
             conn.client.setsockopt(*BUFFER, LARGE)
             download(conn, 256 << 10).finish().acknowledged()
             time.sleep(1)
-            before = pruned(lab.client)
+            before = lab.mib("client")["RcvPruned"]
             seconds = sum(one_round(conn) for _ in range(ROUNDS))
-            dropped = pruned(lab.client) - before
+            dropped = lab.mib("client")["RcvPruned"] - before
             found = stats_of(info(conn.server).token)
     ok("unload", "bpf_minrtt")
     return seconds, dropped, found
 
 
-def test_it_does_not_wait_for_the_timer():
+def test_it_does_not_wait_for_the_timer(has_get_send):
     """It does without copies, the control: then nobody asks for the pass.
 
-    Seen to take as long as the control without mps_was_dropped().
+    Seen to take half as long again as the control without mps_was_dropped().
     """
-    seconds, dropped, found = measure(copy=1)
-    if not dropped:
+    if not has_get_send:
         pytest.skip(
-            "the kernel has no such drops: its receiver keeps what it has no room for"
+            "the kernel has no such drops: 6.12's receiver keeps what is too much"
         )
+    seconds, dropped, found = measure(copy=1)
     control, dropped_then, _ = measure(copy=0)
     assert dropped_then >= ROUNDS <= dropped
     assert total(found, "bytes_retrans") > 0
