@@ -8,7 +8,6 @@
  * --set patient=1, the paper's form, it waits for the turn of a subflow that is
  * full while others have room. The policy is in include/mps_daps.h.
  */
-#define MPS_COPY 0
 /* the bytes that the subflow was given, its queue included */
 #define MPS_PATH_METRIC(ssk, tp, store) ((tp)->write_seq)
 #include "frame.h"

@@ -26,13 +26,8 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* MPS_COPY: 0 before including this for a baseline that does not copy by itself. */
-#ifndef MPS_COPY
-#define MPS_COPY 1
-#endif
-MPS_TUNABLE(copy, MPS_COPY, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
-MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
-	    "a subflow that fills the peer's window gets less of its own");
+MPS_TUNABLE(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
 /*
  * MPS_ON_SEND(msk, c, priv): completes the snapshot for get_send in a scheduler's
@@ -272,8 +267,8 @@ static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_stor
 {
 	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED) : -EAGAIN;
 
-	/* it is the window that keeps fresh data back */
-	if (!ret && penalise && st->snap.pending)
+	/* it is the window that keeps fresh data back, and not the scheduler */
+	if (!ret && penalise && st->snap.pending && !st->snap.wnd_left)
 		mps_penalise_carriers(msk, &st->snap);
 	return ret;
 }

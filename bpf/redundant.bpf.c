@@ -4,9 +4,9 @@
  *
  * Use it for little data that must not be late, over paths that lose packets or
  * die. It costs as many times the bytes as there are paths, and, being strict,
- * gives out one fragment (up to 32 KB) per round trip: for bulk there is
- * --set strict=0, which copies only what is still the oldest data when its turn
- * comes. The policy is in include/mps_redundant.h.
+ * gives out a window per round trip, before 7.3 one fragment (up to 32 KB): for
+ * bulk there is --set strict=0, which copies only what is still the oldest data
+ * when its turn comes. The policy is in include/mps_redundant.h.
  */
 #include "compat.h"
 #include "tunable.h"
@@ -19,14 +19,18 @@ MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last fragment was acknow
 #define MPS_COPIES_AMID true
 #include "frame.h"
 
+_Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a connection");
+
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_redundant_pick(c, strict);
+	const __u32 most = mps_passes_go_on() ? MPS_PASS_FRAGMENTS - 1 : 1;
+
+	return mps_redundant_pick(c, priv, strict, most);
 }
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 {
-	return mps_redundant_copies(c);
+	return mps_redundant_copies(c, priv);
 }
 
 MPS_SCHEDULER_COPIES(bpf_redundant, "every byte on every subflow that has room", pick, copies);

@@ -4,10 +4,9 @@
  * with room in their congestion window take turns.
  *
  * Use it to compare with. Unlike paths make the receiver wait for the slower
- * one again and again; on like paths it is as good as any. The policy is in
- * include/mps_rr.h.
+ * one again and again, and at the end of the data; copies mend what they can of
+ * that. On like paths it is as good as any. The policy is in include/mps_rr.h.
  */
-#define MPS_COPY 0
 #include "frame.h"
 #include "mps_rr.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Redundant: every byte on every active subflow that has room, so that the
- * fastest copy of each decides. New data goes to the fastest subflow, copies
- * follow by way of retransmission at once. That road only has the oldest
- * unacknowledged fragment on it, so as long as one is unacknowledged no new
- * data is given out ("strict"), or parts of it would never be copied. A slow,
- * full or dead subflow delays nothing: it gets no copy while it has no room.
+ * fastest copy of each decides. New data goes to the subflow that would finish
+ * it first, copies follow by way of retransmission at once. That road begins at
+ * the oldest unacknowledged fragment, and where that one has been copied it goes
+ * no further. So new data is given out in batches ("strict"): as much as the
+ * first subflow has room for and one pass can copy, then nothing until all of it
+ * is acknowledged, or parts of it would never be copied. A slow, full or dead
+ * subflow delays nothing: it gets no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
@@ -15,8 +17,13 @@
 #include "mps_copy.h"
 #include "mps_minrtt.h"
 
-/* Every path that could carry the oldest fragment and has not yet. */
-MPS_FN __u32 mps_redundant_copies(const struct mps_conn *c MPS_ARG)
+/* Per connection. Zeroed memory is the state of a new connection. */
+struct mps_redundant_state {
+	__u8 lead;  /* index of the path that has the batch */
+	__u8 given; /* fragments in it; 0: there is none that could grow */
+};
+
+MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG)
 {
 	const __s32 tier = mps_usable_tier(c);
 	__u32 i, mask = MPS_COPY_NONE;
@@ -35,17 +42,95 @@ MPS_FN __u32 mps_redundant_copies(const struct mps_conn *c MPS_ARG)
 	return mask;
 }
 
-static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_conn *c, __u32 strict)
+/*
+ * The subflow that gets the next data of a batch: the one that would finish all
+ * that is pending first, as each of them is to carry all of it; where that is not
+ * known, by RTT.
+ */
+MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 {
-	struct mps_verdict v = mps_minrtt_pick(c);
+	__u64 t, least = ~0ULL;
+	__s32 best = MPS_WAIT;
+	__u32 i;
 
-	if (v.path < 0 || !strict)
-		return v;
-	if (c->unacked)
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (!mps_is_usable(p, tier) || !mps_is_available(p) || !p->srtt_us)
+			continue;
+		t = mps_finish_us(p, c->pending, MPS_EST_GROW | MPS_EST_RATE);
+		if (t < least) {
+			least = t;
+			best = (__s32)i;
+		}
+	}
+	return best < 0 ? mps_minrtt_available(c, tier) : best;
+}
+
+/*
+ * May the batch that path `lead` has so far, which nobody else has yet, grow by the next
+ * fragment? Only if all of it can be copied at once to every path that keeps up: one that
+ * has room for half as much as the first.
+ */
+MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead)
+{
+	const struct mps_path *first = &c->path[lead & (MPS_MAX_PATHS - 1)];
+	const __u64 whole = mps_cwnd_room(first) + c->unacked;
+	__u32 i;
+
+	if (lead >= c->nr_paths || !mps_is_usable(first, tier) || !mps_is_available(first))
+		return 0;
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+		const __u64 room = mps_cwnd_room(p);
+
+		if (i >= c->nr_paths)
+			break;
+		if (i == lead || !mps_is_usable(p, tier) || !mps_is_available(p))
+			continue;
+		if (2 * room >= whole && room < c->unacked + c->unit)
+			return 0;
+	}
+	return 1;
+}
+
+/* most: fragments that one pass can copy, at least 1 */
+static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_conn *c,
+							     struct mps_redundant_state *st,
+							     __u32 strict, __u32 most)
+{
+	const __s32 tier = mps_usable_tier(c);
+	struct mps_verdict v;
+	__s32 i;
+
+	if (!strict || tier < 0)
+		return mps_minrtt_pick(c);
+	if (!c->unacked) {
+		i = mps_redundant_lead(c, (__u32)tier);
+		st->given = 0;
+	} else if (st->given && st->given < most && mps_redundant_grows(c, (__u32)tier, st->lead)) {
+		i = st->lead;
+	} else {
 		return mps_wait_for(MPS_WAIT_COPIES);
-	/* one fragment, since the next would be out of the reach of copies */
+	}
+	if (i < 0)
+		return mps_wait_for(MPS_WAIT_NO_ROOM);
+	st->lead = (__u8)i;
+	st->given++;
+	v = mps_send_on(c, (__u32)i);
+	/* one fragment at a time, so that they are counted */
 	v.bytes = (__u32)mps_min(v.bytes, c->unit ?: v.bytes);
 	return v;
+}
+
+/* Every path that could carry the fragment and has not yet. It ends the batch. */
+static __always_inline __u32 mps_redundant_copies(const struct mps_conn *c,
+						  struct mps_redundant_state *st)
+{
+	st->given = 0;
+	return mps_redundant_lackers(c);
 }
 
 #endif /* MPS_REDUNDANT_H */

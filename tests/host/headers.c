@@ -66,7 +66,9 @@ __u32 cfs_copies(const struct mps_conn *c)
 
 __u32 redundant_copies(const struct mps_conn *c)
 {
-	return mps_redundant_copies(c);
+	struct mps_redundant_state st = { 0 };
+
+	return mps_redundant_copies(c, &st);
 }
 
 /* --- choices: path, reason to wait, bytes, state afterwards */
@@ -79,9 +81,13 @@ static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
 	answer[3] = (__s32)state;
 }
 
-void redundant_pick(const struct mps_conn *c, __u32 strict, __s32 answer[4])
+/* state: the path that has the batch, and the fragments in it; copies: ends it first */
+void redundant_pick(const struct mps_conn *c, __u32 strict, __u32 most, __u32 copies,
+		    struct mps_redundant_state *st, __s32 answer[4])
 {
-	say(answer, mps_redundant_pick(c, strict), 0);
+	if (copies)
+		mps_redundant_copies(c, st);
+	say(answer, mps_redundant_pick(c, st, strict, most), 0);
 }
 
 void minrtt_pick(const struct mps_conn *c, __s32 answer[4])

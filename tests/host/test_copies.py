@@ -6,17 +6,12 @@ import random
 
 import headers
 import pytest
-from headers import GROW, NEVER, RATE, carriers, lackers, may_copy, takers, verdict
-from hostlib import ACTIVE, BACKUP, CARRIED, DROPPED, LOSS, SNDBUF, WAIT, Path_
+from headers import GROW, NEVER, RATE, carriers, lackers, may_copy, takers
+from hostlib import ACTIVE, BACKUP, CARRIED, DROPPED, LOSS, SNDBUF, Path_
 from stateful import (
-    COPIES,
-    NO_ROOM,
-    NO_SUBFLOW,
     UNKNOWN,
     Conn,
     available,
-    minrtt,
-    most_bytes,
     room,
     usable,
 )
@@ -67,17 +62,6 @@ POLICIES = {
 }
 
 
-def redundant_picks(c, strict):
-    """All right answers."""
-    ready = [i for i in usable(c) if available(c.paths[i])]
-    if not ready:
-        return {(WAIT, NO_ROOM if usable(c) else NO_SUBFLOW, 0)}
-    if strict and c.unacked:
-        return {(WAIT, COPIES, 0)}
-    most = c.unit if strict and c.unit else NEVER
-    return {(i, 0, min(most, most_bytes(c, i))) for i in minrtt(c, ready)}
-
-
 def lost_behind(c):
     """The receiver has dropped it, and nobody carries it any more."""
     dropped = any(p.flags & DROPPED for p in c.paths)
@@ -116,10 +100,6 @@ def faults(lib, seed, count):
             wrong.add("lost_behind")
         if lib.repair_first(snapshot) != repaired(c):
             wrong.add("repair_first")
-        for strict in (0, 1):
-            answer = verdict(lib.redundant_pick, snapshot, strict)[:3]
-            if answer not in redundant_picks(c, strict):
-                wrong.add("redundant_pick")
     return wrong
 
 

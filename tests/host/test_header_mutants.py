@@ -11,6 +11,7 @@ import test_copies
 import test_ecf_extended
 import test_first_sample
 import test_ranges
+import test_redundant
 import test_reinject
 import test_settle
 import test_store
@@ -28,7 +29,7 @@ JUDGES = {
     "time": ("mps_time.h", "headers.c", test_time, 1_500),
     "copy": ("mps_copy.h", "headers.c", test_copies, 3_000),
     "cfs": ("mps_cfs.h", "headers.c", test_copies, 1_500),
-    "redundant": ("mps_redundant.h", "headers.c", test_copies, 1_500),
+    "redundant": ("mps_redundant.h", "headers.c", test_redundant, 3_000),
     "reinject": ("mps_reinject.h", "headers.c", test_reinject, 1_500),
     "sample": ("mps_minrtt.h", "headers.c", test_first_sample, 200),
     "ecf": ("mps_ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
@@ -201,10 +202,33 @@ MUTANTS = {
         "any-tier": ("mps_is_usable(p, (__u32)tier)", "mps_is_active(p)", "redundant_copies"),
         "carriers-unknown": (" || c->age_us == ~0U", "", "redundant_copies"),
         "all-acknowledged": ("|| !c->unacked ", "", "redundant_copies"),
-        "never-strict": ("v.path < 0 || !strict", "1", "redundant_pick"),
-        "always-strict": ("|| !strict)", ")", "redundant_pick"),
-        "many-fragments": ("mps_min(v.bytes, c->unit ?: v.bytes)", "v.bytes", "redundant_pick"),
-        "no-bytes": ("c->unit ?: v.bytes", "c->unit", "redundant_pick"),
+        "never-strict": ("!strict || tier < 0", "1", "pick"),
+        "always-strict": ("!strict || tier < 0", "tier < 0", "pick"),
+        "many-fragments": ("mps_min(v.bytes, c->unit ?: v.bytes)", "v.bytes", "pick"),
+        "no-bytes": ("c->unit ?: v.bytes", "c->unit", "pick"),
+        "never-grows": ("} else if (st->given &&", "} else if (0 &&", "pick"),
+        "without-an-end": ("st->given < most &&", "1 &&", "pick"),
+        "one-more": ("st->given < most &&", "st->given <= most &&", "pick"),
+        "after-copies": ("st->given = 0;\n\treturn", "return", "pick"),
+        "batch-goes-on": ("st->given = 0;\n\t} else", "} else", "pick"),
+        "not-counted": ("st->given++;", ";", "pick"),
+        "other-lead": ("i = st->lead;", "i = mps_redundant_lead(c, (__u32)tier);", "pick"),
+        "lead-not-kept": ("st->lead = (__u8)i;", ";", "pick"),
+        "lead-of-least-rtt": ("t = mps_finish_us(p, c->pending, MPS_EST_GROW | MPS_EST_RATE);", "t = p->srtt_us;", "pick"),
+        "lead-by-a-fragment": ("mps_finish_us(p, c->pending,", "mps_finish_us(p, c->unit,", "pick"),
+        "lead-without-room": ("!mps_is_usable(p, tier) || !mps_is_available(p) || !p->srtt_us", "!mps_is_usable(p, tier) || !p->srtt_us", "pick"),
+        "unknown-leads": (" || !p->srtt_us)", ")", "pick"),
+        "unknown-never-leads": ("best < 0 ? mps_minrtt_available(c, tier) : best", "best", "pick"),
+        "full-grows": ("!mps_is_usable(first, tier) || !mps_is_available(first)", "!mps_is_usable(first, tier)", "pick"),
+        "gone-grows": ("lead >= c->nr_paths || ", "", "pick"),
+        "backup-grows": ("!mps_is_usable(first, tier) || ", "", "pick"),
+        "nobody-keeps-up": ("2 * room >= whole", "0", "pick"),
+        "all-keep-up": ("2 * room >= whole && ", "", "pick"),
+        "more-than-half": ("2 * room >= whole", "2 * room > whole", "pick"),
+        "room-for-one": ("room < c->unacked + c->unit", "room < c->unit", "pick"),
+        "room-to-spare": ("room < c->unacked + c->unit", "room <= c->unacked + c->unit", "pick"),
+        "full-counts": ("!mps_is_usable(p, tier) || !mps_is_available(p))\n\t\t\tcontinue;\n\t\tif (2", "!mps_is_usable(p, tier))\n\t\t\tcontinue;\n\t\tif (2", "pick"),
+        "itself-counts": ("i == lead || ", "", "pick"),
     },
     "reinject": {
         "queue-always": ("in_vain > mss && ", "", "until done"),
