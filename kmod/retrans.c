@@ -122,13 +122,34 @@ struct msb_request {
 static struct workqueue_struct *msb_wq;
 static atomic_t msb_requests; /* that are not done */
 
-/* Is the last that the subflow was given also the last that the application wrote? */
-static bool msb_ends_stream(const struct mptcp_sock *msk, struct sock *ssk)
+/* Does the segment end with the last that the application wrote? */
+static bool msb_ends_stream(const struct mptcp_sock *msk, struct sk_buff *skb, bool unknown)
 {
-	struct sk_buff *skb = tcp_write_queue_tail(ssk);
 	const struct mptcp_ext *ext = skb ? skb_ext_find(skb, SKB_EXT_MPTCP) : NULL;
 
-	return !ext || !ext->use_map || ext->data_seq + ext->data_len == msb_write_seq(msk);
+	if (!ext || !ext->use_map)
+		return unknown;
+	return ext->data_seq + ext->data_len == msb_write_seq(msk);
+}
+
+/* Has another subflow that end, too? Then one of them is a copy, no small write of just now. */
+static bool msb_end_is_elsewhere(struct mptcp_sock *msk, const struct sock *ssk)
+{
+	struct list_head *head = msb_conn_list(msk), *pos;
+	bool found = false;
+
+	list_for_each(pos, head)
+	{
+		struct sock *other = msb_subflow_ssk(msb_subflow_of(pos));
+
+		if (other == ssk || found)
+			continue;
+		lock_sock(other);
+		found = msb_ends_stream(
+			msk, tcp_write_queue_tail(other) ?: tcp_rtx_queue_tail(other), false);
+		release_sock(other);
+	}
+	return found;
 }
 
 /* As if the application had TCP_NODELAY on for this once. */
@@ -137,9 +158,9 @@ static void msb_override_nagle(struct mptcp_sock *msk, struct sock *ssk)
 	bool ends;
 
 	lock_sock(ssk);
-	ends = msb_ends_stream(msk, ssk);
+	ends = msb_ends_stream(msk, tcp_write_queue_tail(ssk), true);
 	release_sock(ssk);
-	if (ends)
+	if (ends && !msb_end_is_elsewhere(msk, ssk))
 		return;
 	tcp_sock_set_nodelay(ssk);
 	lock_sock(ssk);
@@ -152,9 +173,9 @@ static void msb_override_nagle(struct mptcp_sock *msk, struct sock *ssk)
  * by Nagle's rule or while the application has the socket corked (nginx does,
  * until it has written the end of a file); but the more goes to another subflow,
  * and then all of it waits at the receiver. So push it, unless it is the end of
- * the data, to which Nagle's rule is meant to apply, or, corked, all that is
- * unacknowledged. The application cannot interfere: changing either takes the
- * connection's lock.
+ * the data, to which Nagle's rule is meant to apply, and no copy of it, or, corked,
+ * all that is unacknowledged. The application cannot interfere: changing either
+ * takes the connection's lock.
  */
 static void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 {

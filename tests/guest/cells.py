@@ -4,6 +4,7 @@
 For tests in virtual time: real time would make the RTTs depend on the host's load.
 """
 
+import argparse
 import contextlib
 import sys
 import time
@@ -14,6 +15,9 @@ from lab import Netns
 from traffic import connection, download, info
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "lib"))
+import sched
+
+import downloads as web
 import netlab
 
 
@@ -69,3 +73,12 @@ def downloads(name, paths, sizes, pause=1, receive=None):
 
 def sent(conn_stats):
     return [s["counters"]["bytes_sent"] for s in conn_stats["subflows"]]
+
+
+def from_nginx(word, cell, size):
+    """Seconds of one download by curl on a connection that was in use before."""
+    args = argparse.Namespace(repeat=1, pause=1.0)
+    sizes = {size: web.size_of(size)}
+    rows, problems = web.measure(cell, sched.Choice(word), sizes, args, looks=False)
+    assert not problems
+    return rows[0]["mean"]
