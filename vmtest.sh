@@ -26,7 +26,7 @@ usage() {
 		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
 		  bench    the lab: bench [SCENARIO...] [--scheduler WORD] [--seed N] [--full], then a report;
 		           bench list, bench report [FILE...], bench compare A B (bench/lab.py). Or one of
-		           the other benchmarks: bench cost|quality|bulk|stress [OPTION...] (bench/bench.py)
+		           the other benchmarks: bench cost|quality|bulk|stress|timeline [OPTION...]
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
@@ -320,7 +320,7 @@ each() {
 do_bench() {
 	local first=${arguments[0]:-} k status=0 options=()
 	case $first in
-	cost | quality | bulk | stress)
+	cost | quality | bulk | stress | timeline)
 		each bench 3600 --virtual-time --must-print -- python3 bench/bench.py "${arguments[@]}"
 		return
 		;;

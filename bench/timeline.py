@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What each path brought when, in the last of a few downloads: why it took as long as it did.
+
+From a capture at the client. A line is what came in one go: packets of one path whose data follows
+on one another, with no more than a few ms between them. "again": all of it had come before.
+"""
+
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path[:0] = [
+    str(Path(__file__).resolve().parent / d) for d in ("report", ".", "lib")
+]
+
+import sched
+
+import downloads
+import dpkt
+import ooo
+import result
+from fluid import best_path
+from measure import capture
+from netlab import Lab, LabError
+from table import table
+from web import Server, download
+
+CELL, SIZE = "0.3/8.6", "256K"
+APART_S = 0.005
+
+
+@dataclasses.dataclass
+class Piece:
+    path: str
+    begin: int
+    end: int
+    first: float  # when its first and its last packet came
+    last: float
+    packets: int
+    again: bool
+
+    def takes(self, other):
+        return (
+            (other.path, other.begin, other.again) == (self.path, self.end, self.again)
+        ) and other.first - self.last <= APART_S
+
+
+class Connection(ooo.Connection):
+    def __init__(self, first, capture):
+        super().__init__(first)
+        self.capture = capture
+
+    def arrives(self, number, length, now):
+        again = self.again
+        super().arrives(number, length, now)
+        begin = (number - self.first) & ooo.MASK
+        self.capture.pieces.append(
+            Piece(self.capture.path, begin, begin + length, now, now, 1, self.again > again)
+        )  # fmt: skip
+
+
+class Capture(ooo.Capture):
+    """Also keeps what came, packet by packet."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names  # of the paths, by the client's address
+        self.path = None
+        self.pieces = []
+
+    def _connection(self, first):
+        self.connections.append(Connection(first, self))
+        return self.connections[-1]
+
+    def packet(self, ip, now):
+        self.path = self.names.get(ip.dst)
+        super().packet(ip, now)
+
+
+def read(file, names):
+    found = Capture(names)
+    with open(file, "rb") as f:
+        for now, raw in dpkt.pcap.UniversalReader(f):
+            ip = dpkt.sll2.SLL2(raw).data
+            # the requests go to the server, whose address is no path's
+            if isinstance(ip, dpkt.ip.IP) and (ip.dst in names or ip.src in names):
+                found.packet(ip, float(now))
+    return [p for p in found.pieces if p.path]
+
+
+def last_download(pieces, pause):
+    """Its pieces; what an earlier one has still on its way is not among them."""
+    new = [p for p in pieces if not p.again]
+    start = max(
+        (
+            i
+            for i in range(1, len(new))
+            if new[i].first - new[i - 1].first > pause / 2
+        ),
+        default=0,
+    )  # fmt: skip
+    begin = min(p.begin for p in new[start:])
+    return begin, [p for p in pieces if p.begin >= begin]
+
+
+def merge(pieces):
+    out = []
+    for piece in pieces:
+        for open_piece in reversed(out):
+            if open_piece.path == piece.path:
+                break
+        else:
+            open_piece = None
+        if open_piece and open_piece.takes(piece):
+            open_piece.end, open_piece.last = piece.end, piece.last
+            open_piece.packets += 1
+        else:
+            out.append(piece)
+    return out
+
+
+def lines_of(pieces, begin, seconds):
+    """Times since the request, which the capture has not: so from the end on backwards."""
+    zero = max(p.last for p in pieces if not p.again) - seconds
+    rows = []
+    for p in merge(pieces):
+        times = (f"{1000 * (t - zero):.1f}" for t in (p.first, p.last))
+        what = "again" if p.again else ""
+        rows.append((p.path, *times, p.begin - begin, p.end - begin, p.packets, what))
+    yield from table(("path", "from ms", "to ms", "byte", "to", "packets", ""), rows)
+
+
+def timeline(cell, choice, size, args):
+    """The last of a few downloads; (lines, problems)"""
+    paths = downloads.paths_of(cell)
+    order = [downloads.WARM_UP[0], *[size] * args.repeat]
+    files = dict([downloads.WARM_UP, (size, downloads.size_of(size))])
+    with tempfile.TemporaryDirectory() as folder, Lab(paths, tag="") as lab:
+        file = Path(folder, "pcap")
+        host = lab.address("server", best_path(paths) if choice.is_tcp else 0)
+        if not choice.is_tcp:
+            sched.use(lab, choice)
+        with capture(lab, "client", file), Server(lab, files, mptcp=not choice.is_tcp) as server:  # fmt: skip
+            got = list(download(server, order, host, args.pause))
+        names = {
+            bytes(map(int, lab.address("client", i).split("."))): p.name
+            for i, p in enumerate(paths)
+        }
+        pieces = read(file, names)
+    if not pieces:
+        raise LabError(f"{cell}, {choice}: the capture has no data")
+    begin, pieces = last_download(pieces, args.pause)
+    text = [f"{choice}, {size} over {cell} Mbit/s: {got[-1].seconds:.3f} s"]
+    text += lines_of(pieces, begin, got[-1].seconds)
+    return text, [] if all(d.verified for d in got) else [f"{cell}, {choice}: wrong data"]  # fmt: skip
+
+
+def run(argv):
+    args = downloads.parser(__doc__, "bench.py timeline").parse_args(argv)
+    problems = []
+    print(result.heading())
+    for cell in args.cell or [CELL]:
+        for choice in sched.choices(args.scheduler):
+            for size in args.size or [SIZE]:
+                lines, bad = timeline(cell, choice, size, args)
+                print("", *lines, sep="\n", flush=True)
+                problems += bad
+    return result.status("timeline", problems)
+
+
+if __name__ == "__main__":
+    sys.exit(result.guarded("timeline", run, sys.argv[1:]))
