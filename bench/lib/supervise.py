@@ -18,7 +18,7 @@ import sys
 import time
 
 import workloads
-from plan import SHIFT, SRC, PlanError, read
+from plan import SHIFT, SRC, PlanError
 
 # Guests get what is in the first, and nothing of the second.
 PLANS, WORK = SRC / "build" / "lab", SRC / "build" / "vm"
@@ -251,30 +251,6 @@ def run(plan, args):
             one.status()
             return 130
         return one.status()
-
-
-def run_twice(plan, args):
-    """Measures everything two times from the beginning; status 0: the results are the same."""
-    if plan.finished:
-        raise PlanError(
-            f"--twice begins anew, and {plan.results.name} has results: name another --out"
-        )
-    results = []
-    for part in ("", "-again"):
-        file = plan.results.with_stem(plan.results.stem + part)
-        file.unlink(missing_ok=True)
-        if run(dataclasses.replace(plan, results=file), args) == 130:
-            return 130
-        results.append({r["key"]: r["result"] for r in read(file)})
-    first, second = results
-    others = [k for k in first if first[k] != second.get(k)]
-    names = {j["key"]: j.get("name", "a path's check") for j in plan.jobs}
-    for key in others:
-        say(f"not the same twice: {names[key]}")
-    print(
-        f"{len(first) - len(others)} of {len(first)} results are the same twice, to the last digit"
-    )
-    return 1 if others or len(first) < len(plan.jobs) else 0
 
 
 def end(guest):

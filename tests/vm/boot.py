@@ -9,7 +9,7 @@ Two kinds of guest:
     an overlay in memory over it; only /src/build/out is the host's own;
   * virtual time (QEMU's icount: the guest's clock counts instructions and skips idle time) has
     everything in memory from the start, because any I/O through the host would let the guest's
-    clock run on for as long as the host takes. Same input, same clock, to the microsecond or close.
+    clock run on for as long as the host takes. Same files, same clock, to the last instruction.
     virtme-ng always shares a directory, so QEMU is started here.
 
 In both, guest-init is the guest's init. virtme-ng's own finds the ports of its script by udev's
@@ -42,6 +42,12 @@ TIMED_OUT = 124
 # Emulated CPU. Without the "fast" string instructions: QEMU emulates those byte by byte, and a
 # kernel that believes in them spends most of its instructions on copying and clearing pages.
 CPU = "max,-erms,-fsrm,-fzrm,-fsrs"
+
+# QEMU's main loop moves the clock over idle time, and may do so after the CPU has halted but before
+# what it ran has been added to the clock: it then goes too far by that, some nanoseconds or hundreds,
+# as often as the host's scheduler lets the two threads meet there. While it records, the CPU's thread
+# holds a lock from before it runs until after that addition; the recording itself is of no use.
+EXACT = "sleep=off,rr=record,rrfile=/dev/null"
 
 KERNEL_OPTIONS = ["panic=-1", "loglevel=6", "net.ifnames=0", "no_timer_check", "tsc=reliable",
                   "random.trust_cpu=on", "mitigations=off", "audit=0"]  # fmt: skip
@@ -114,8 +120,8 @@ class Cpio:
         if data:
             self.out.write(data + b"\0" * (-len(data) % 4))
 
-    def path(self, name, source, mtime=None):
-        """Adds a file as it is; its time too, without which Python would compile all it imports."""
+    def path(self, name, source):
+        """Adds a file as it is, but for its time."""
         st = os.lstat(source)
         kind = stat.S_IFMT(st.st_mode)
         if kind == stat.S_IFLNK:
@@ -126,16 +132,20 @@ class Cpio:
             data = b""
         else:
             return
-        self.entry(name, st.st_mode, data, int(st.st_mtime) if mtime is None else mtime)
+        # Guests with the same files are the same to the last instruction, whenever those were
+        # written: the project is installed again at each build. Only what Python compares with what
+        # it has compiled keeps its time; those files are Debian's, and the project's are not compiled.
+        own = str(source).endswith(".py") and not str(source).startswith(f"{SRC}/")
+        self.entry(name, st.st_mode, data, int(st.st_mtime) if own else 1)
 
-    def tree(self, top, skip, mtime=None):
-        """All below a directory; `mtime`: of every file, in place of its own."""
+    def tree(self, top, skip):
+        """All below a directory."""
         for where, dirs, files in os.walk(top):
             dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
             for name in dirs + sorted(files):
                 full = os.path.join(where, name)
                 if not skip(full):
-                    self.path(full, full, mtime)
+                    self.path(full, full)
 
     def close(self):
         self.entry("TRAILER!!!", 0)
@@ -170,17 +180,28 @@ def write_initramfs(out, args, files):
     cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
     for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
         cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
-    # Guests with the same files are the same to the last instruction, whenever those were written.
-    cpio.tree("/src", skip_source, mtime=1)
+    cpio.tree("/src", skip_source)
     # What was built of the project, but not roots, logs or results of earlier runs.
     if BUILD.is_dir():
         cpio.entry(str(BUILD), 0o040755, mtime=1)
-        names = ("root", "root.half-made", "log", "native", "out", "vm")
+        names = (
+            "root",
+            "root.new",
+            "root.new.half-made",
+            "log",
+            "native",
+            "out",
+            "vm",
+            "kvm",
+        )
         ours = {str(BUILD / n) for n in names}
         cpio.tree(
             str(BUILD),
-            lambda p: p in ours or p.endswith((".cmd", ".d", "/gen")),
-            mtime=1,
+            lambda p: (
+                p in ours
+                or p.startswith(f"{BUILD}/.")
+                or p.endswith((".cmd", ".d", "/gen"))
+            ),
         )
     cpio.entry("/src/build/out", 0o040755)
     cpio.entry("dev/console", 0o020600, rdev=(5, 1))
@@ -264,7 +285,7 @@ def qemu_command(args, work, console):
     # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
     return ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-m", str(args.memory),
-            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", f"shift={args.shift},sleep=off",
+            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", f"shift={args.shift},{EXACT}",
             "-smp", "1", "-cpu", CPU, "-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
             "-kernel", args.image or f"/boot/vmlinuz-{args.kernel}",
             "-initrd", f"{work}/initramfs", "-append", " ".join(options),
