@@ -13,10 +13,13 @@ enum opt_id {
 	OPT_VERSION,
 	OPT_SET,
 	OPT_NETNS,
+	OPT_CONTAINER,
+	OPT_ALL_NETNS,
 	OPT_ALL,
 	OPT_FORCE,
 	OPT_WATCH,
 	OPT_REINJECT,
+	OPT_TIMEOUT,
 	NR_OPTS
 };
 
@@ -28,10 +31,11 @@ enum opt_id {
 #define MAX_WORDS 8
 
 struct args {
-	bool json, help, version, all, force, reinject;
+	bool json, help, version, all, all_netns, force, reinject;
 	int verbose;
-	const char *netns;
-	double watch; /* seconds between two readings; 0: read once */
+	const char *netns, *container;
+	double watch;	/* seconds between two readings; 0: read once */
+	double timeout; /* seconds to wait for another command that changes something */
 	const char *set[MAX_SETS];
 	unsigned int nr_set;
 	const char *word[MAX_WORDS];

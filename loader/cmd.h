@@ -10,6 +10,7 @@ enum exit_code cmd_list(const struct args *args);
 enum exit_code cmd_load(const struct args *args);
 enum exit_code cmd_unload(const struct args *args);
 enum exit_code cmd_use(const struct args *args);
+enum exit_code cmd_oci_hook(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
