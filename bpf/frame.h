@@ -30,7 +30,8 @@ char _license[] SEC("license") = "GPL";
 #ifndef MPS_COPY
 #define MPS_COPY 1
 #endif
-MPS_TUNABLE(copy, MPS_COPY, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+/* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
+MPS_TUNABLE_FIXED(copy, MPS_COPY, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
 MPS_TUNABLE(penalise, MPS_COPY, 0, 1, 1,
 	    "a subflow that fills the peer's window gets less of its own");
 

@@ -28,7 +28,7 @@ enum opt_id {
 #define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
 
 #define MAX_SETS 64
-#define MAX_WORDS 8
+#define MAX_WORDS 32
 
 struct args {
 	bool json, help, version, all, all_netns, force, reinject;

@@ -11,6 +11,8 @@ enum exit_code cmd_load(const struct args *args);
 enum exit_code cmd_unload(const struct args *args);
 enum exit_code cmd_use(const struct args *args);
 enum exit_code cmd_oci_hook(const struct args *args);
+enum exit_code cmd_get(const struct args *args);
+enum exit_code cmd_set(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);

@@ -45,6 +45,12 @@ const struct command commands[] = {
 	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(SET) |
 		  OPT_BIT(REINJECT) | OPT_BIT(TIMEOUT),
 	  1, 1, CAPS_CHANGE, cmd_use },
+	{ "set", "NAME TUNABLE=VALUE...", "change tunables of a scheduler that is loaded",
+	  "For decisions from now on, of live connections too. All of them are checked before the\n"
+	  "first one changes. What is fixed at load (LIVE: no, in `get`) is refused.",
+	  OPT_BIT(TIMEOUT), 2, MAX_WORDS, CAPS_CHANGE, cmd_set },
+	{ "get", "NAME [TUNABLE]", "tunables of a scheduler that is loaded, or the value of one",
+	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
