@@ -6,6 +6,7 @@
 #include <string.h>
 #include "args.h"
 #include "caps.h"
+#include "config.h"
 
 struct opt {
 	const char *name;
@@ -30,6 +31,8 @@ static const struct opt opts[NR_OPTS] = {
 			   "with default: copy data early that a slow subflow holds up" },
 	[OPT_TIMEOUT] = { "timeout", 't', "SECONDS",
 			  "wait so long for another command that changes something (10)" },
+	[OPT_CONFIG] = { "config", 'C', "FILE", "instead of " CONFIG_FILE },
+	[OPT_DRY_RUN] = { "dry-run", 'N', NULL, "say what would change, and change nothing" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -84,6 +87,12 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_FORCE:
 		args->force = true;
+		break;
+	case OPT_CONFIG:
+		args->config = value;
+		break;
+	case OPT_DRY_RUN:
+		args->dry_run = true;
 		break;
 	case OPT_REINJECT:
 		args->reinject = true;

@@ -20,6 +20,8 @@ enum opt_id {
 	OPT_WATCH,
 	OPT_REINJECT,
 	OPT_TIMEOUT,
+	OPT_CONFIG,
+	OPT_DRY_RUN,
 	NR_OPTS
 };
 
@@ -31,9 +33,9 @@ enum opt_id {
 #define MAX_WORDS 32
 
 struct args {
-	bool json, help, version, all, all_netns, force, reinject;
+	bool json, help, version, all, all_netns, force, reinject, dry_run;
 	int verbose;
-	const char *netns, *container;
+	const char *netns, *container, *config;
 	double watch;	/* seconds between two readings; 0: read once */
 	double timeout; /* seconds to wait for another command that changes something */
 	const char *set[MAX_SETS];

@@ -292,6 +292,17 @@ static enum exit_code unload_all(struct world *w, bool force)
 	return ret;
 }
 
+enum exit_code unload_sched(const char *name, bool force)
+{
+	struct world w;
+	enum exit_code ret = world_read(&w, "unload");
+
+	if (ret == EX_OK)
+		ret = unload_one(&w, name, force);
+	world_free(&w);
+	return ret;
+}
+
 enum exit_code cmd_unload(const struct args *args)
 {
 	struct world w;
