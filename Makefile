@@ -11,6 +11,10 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+EXAMPLEDIR ?= $(PREFIX)/share/doc/mptcp-sched/examples
+# Runtimes look nowhere else, whatever the prefix (oci-hooks(5)).
+HOOKDIR ?= /usr/share/containers/oci/hooks.d
 KVER ?= $(shell uname -r)
 
 B := build
@@ -86,10 +90,18 @@ install: all
 	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
 	$(Q)install -d $(DESTDIR)$(BPFDIR)
 	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
+	$(Q)install -d $(DESTDIR)$(HOOKDIR)
+	$(Q)sed 's,@SBINDIR@,$(SBINDIR),' dist/oci-hook.json.in > $(DESTDIR)$(HOOKDIR)/mptcp-sched.json
+	$(Q)install -d $(DESTDIR)$(UNITDIR)
+	$(Q)sed 's,@SBINDIR@,$(SBINDIR),' dist/mptcp-sched.service.in > \
+		$(DESTDIR)$(UNITDIR)/mptcp-sched.service
+	$(Q)install -D -m 0644 dist/mptcp-sched.conf $(DESTDIR)$(EXAMPLEDIR)/mptcp-sched.conf
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
 	$(Q)rm -rf $(DESTDIR)$(BPFDIR)
+	$(Q)rm -f $(DESTDIR)$(HOOKDIR)/mptcp-sched.json $(DESTDIR)$(UNITDIR)/mptcp-sched.service
+	$(Q)rm -rf $(DESTDIR)$(EXAMPLEDIR)
 
 # --- checks
 

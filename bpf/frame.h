@@ -26,7 +26,8 @@
 
 char _license[] SEC("license") = "GPL";
 
-MPS_TUNABLE(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+/* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
+MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
 MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
 /*

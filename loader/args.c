@@ -6,6 +6,7 @@
 #include <string.h>
 #include "args.h"
 #include "caps.h"
+#include "config.h"
 
 struct opt {
 	const char *name;
@@ -21,10 +22,17 @@ static const struct opt opts[NR_OPTS] = {
 	[OPT_VERSION] = { "version", 'V', NULL, "print the version" },
 	[OPT_SET] = { "set", 's', "NAME=VALUE", "set a tunable (`list --verbose` shows them)" },
 	[OPT_NETNS] = { "netns", 'n', "NAME|PATH|PID", "a network namespace other than this one" },
+	[OPT_CONTAINER] = { "container", 'c', "NAME|ID",
+			    "the network namespace of a running container" },
+	[OPT_ALL_NETNS] = { "all", 'a', NULL, "every network namespace that can be found" },
 	[OPT_ALL] = { "all", 'a', NULL, "all that this command has loaded" },
 	[OPT_FORCE] = { "force", 'f', NULL, "also if a namespace still selects it" },
 	[OPT_REINJECT] = { "reinject", 'r', NULL,
 			   "with default: copy data early that a slow subflow holds up" },
+	[OPT_TIMEOUT] = { "timeout", 't', "SECONDS",
+			  "wait so long for another command that changes something (10)" },
+	[OPT_CONFIG] = { "config", 'C', "FILE", "instead of " CONFIG_FILE },
+	[OPT_DRY_RUN] = { "dry-run", 'N', NULL, "say what would change, and change nothing" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -33,15 +41,16 @@ static enum exit_code usage(const char *object, const char *why, const char *det
 	return fail(EX_USAGE, "run", object, "`" PROGRAM " help` shows how", "%s%s", why, detail);
 }
 
-static enum exit_code take_watch(struct args *args, const char *value)
+static enum exit_code take_seconds(double *seconds, double min, const char *option,
+				   const char *value)
 {
-	char *end;
+	char *end, why[80];
 
-	args->watch = strtod(value, &end);
-	if (end == value || *end || !isfinite(args->watch) || args->watch < 0.1 ||
-	    args->watch > 86400)
-		return usage("--watch", "not a number of seconds from 0.1 to 86400: ", value);
-	return EX_OK;
+	*seconds = strtod(value, &end);
+	if (end != value && !*end && isfinite(*seconds) && *seconds >= min && *seconds <= 86400)
+		return EX_OK;
+	snprintf(why, sizeof(why), "not a number of seconds from %g to 86400: ", min);
+	return usage(option, why, value);
 }
 
 static enum exit_code take(struct args *args, enum opt_id id, const char *value)
@@ -67,17 +76,31 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 	case OPT_NETNS:
 		args->netns = value;
 		break;
+	case OPT_CONTAINER:
+		args->container = value;
+		break;
+	case OPT_ALL_NETNS:
+		args->all_netns = true;
+		break;
 	case OPT_ALL:
 		args->all = true;
 		break;
 	case OPT_FORCE:
 		args->force = true;
 		break;
+	case OPT_CONFIG:
+		args->config = value;
+		break;
+	case OPT_DRY_RUN:
+		args->dry_run = true;
+		break;
 	case OPT_REINJECT:
 		args->reinject = true;
 		break;
 	case OPT_WATCH:
-		return take_watch(args, value);
+		return take_seconds(&args->watch, 0.1, "--watch", value);
+	case OPT_TIMEOUT:
+		return take_seconds(&args->timeout, 0, "--timeout", value);
 	default:
 		break;
 	}
@@ -91,12 +114,13 @@ static int opt_code(unsigned int id)
 	return opts[id].letter ? opts[id].letter : 256 + (int)id;
 }
 
-static unsigned int opt_id(int code)
+/* Two options may have one name, for commands that accept either. */
+static unsigned int opt_id(int code, unsigned int accepted)
 {
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++)
-		if (opt_code(id) == code)
+		if ((accepted & (1U << id)) && opt_code(id) == code)
 			break;
 	return id;
 }
@@ -127,7 +151,7 @@ static enum exit_code parse(struct args *args, const char *order, unsigned int a
 	while (ret == EX_OK && (c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (c == ':')
 			return usage(argv[optind - 1], "this option needs a value", "");
-		id = c == '?' ? NR_OPTS : opt_id(c);
+		id = c == '?' ? NR_OPTS : opt_id(c, accepted);
 		if (id == NR_OPTS)
 			return usage(argv[optind - 1], "no such option here", "");
 		ret = take(args, (enum opt_id)id, optarg);
@@ -150,6 +174,8 @@ enum exit_code args_command(struct args *args, const struct command *cmd, int ar
 
 	if (ret != EX_OK || args->help || args->version)
 		return ret;
+	if (!!args->netns + !!args->container + args->all_netns > 1)
+		return usage(cmd->name, "only one of --netns, --container and --all", "");
 	for (; optind < argc; optind++) {
 		if (args->nr_words == (args->all ? 0 : cmd->max_words))
 			return usage(cmd->name, "one word too many: ", argv[optind]);

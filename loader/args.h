@@ -13,10 +13,15 @@ enum opt_id {
 	OPT_VERSION,
 	OPT_SET,
 	OPT_NETNS,
+	OPT_CONTAINER,
+	OPT_ALL_NETNS,
 	OPT_ALL,
 	OPT_FORCE,
 	OPT_WATCH,
 	OPT_REINJECT,
+	OPT_TIMEOUT,
+	OPT_CONFIG,
+	OPT_DRY_RUN,
 	NR_OPTS
 };
 
@@ -25,13 +30,14 @@ enum opt_id {
 #define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
 
 #define MAX_SETS 64
-#define MAX_WORDS 8
+#define MAX_WORDS 32
 
 struct args {
-	bool json, help, version, all, force, reinject;
+	bool json, help, version, all, all_netns, force, reinject, dry_run;
 	int verbose;
-	const char *netns;
-	double watch; /* seconds between two readings; 0: read once */
+	const char *netns, *container, *config;
+	double watch;	/* seconds between two readings; 0: read once */
+	double timeout; /* seconds to wait for another command that changes something */
 	const char *set[MAX_SETS];
 	unsigned int nr_set;
 	const char *word[MAX_WORDS];

@@ -10,6 +10,10 @@ enum exit_code cmd_list(const struct args *args);
 enum exit_code cmd_load(const struct args *args);
 enum exit_code cmd_unload(const struct args *args);
 enum exit_code cmd_use(const struct args *args);
+enum exit_code cmd_oci_hook(const struct args *args);
+enum exit_code cmd_apply(const struct args *args);
+enum exit_code cmd_get(const struct args *args);
+enum exit_code cmd_set(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
@@ -20,5 +24,8 @@ enum exit_code cmd_doctor(const struct args *args);
  */
 enum exit_code load_sched(const char *operation, const char *what, const struct args *args,
 			  char *name);
+
+/* As `unload NAME` does, with or without --force. */
+enum exit_code unload_sched(const char *name, bool force);
 
 #endif /* MPS_CMD_H */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <sys/utsname.h>
 #include <bpf/libbpf.h>
+#include "child.h"
 #include "caps.h"
 #include "cmd.h"
 #include "kconfig.h"
@@ -193,21 +194,6 @@ static void check_libbpf(void)
 
 	check(enough ? GRADE_OK : GRADE_FAIL, "libbpf", "build with libbpf 1.6 or newer", "%s",
 	      libbpf_version_string());
-}
-
-/* Found in PATH or where Debian keeps the tools of root; into buf. */
-static bool find_tool(const char *name, char *buf, size_t size)
-{
-	char path[1024], *save = NULL, *dir;
-
-	snprintf(path, sizeof(path), "%s:/usr/sbin:/sbin:/usr/bin",
-		 getenv("PATH") ? getenv("PATH") : "");
-	for (dir = strtok_r(path, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
-		snprintf(buf, size, "%s/%s", dir, name);
-		if (!access(buf, X_OK))
-			return true;
-	}
-	return false;
 }
 
 static void check_tools(void)

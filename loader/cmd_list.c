@@ -14,30 +14,24 @@ static const struct out_col cols[] = {
 
 static const struct out_col tunable_cols[] = {
 	{ "name", "TUNABLE", false }, { "default", "DEFAULT", true }, { "min", "MIN", true },
-	{ "max", "MAX", true },	      { "text", "MEANING", false },   { NULL, NULL, false },
+	{ "max", "MAX", true },	      { "live", "LIVE", false },      { "text", "MEANING", false },
+	{ NULL, NULL, false },
 };
-
-static void out_decimal(out_t *obj, const char *key, const struct tunable *t, __u32 value)
-{
-	char text[32];
-
-	tunable_format(t, value, text, sizeof(text));
-	json_object_object_add(obj, key, json_object_new_double_s((double)value / t->scale, text));
-}
 
 static void out_tunables(out_t *item, const struct object *o)
 {
 	out_t *list = out_list(item, "tunables");
 	unsigned int i;
 
-	for (i = 0; i < o->nr_tunables; i++) {
-		const struct tunable *t = &o->tunable[i];
+	for (i = 0; i < o->tunables.nr; i++) {
+		const struct tunable *t = &o->tunables.t[i];
 		out_t *row = out_item(list);
 
 		out_str(row, "name", "%s", t->name);
-		out_decimal(row, "default", t, t->def);
-		out_decimal(row, "min", t, t->min);
-		out_decimal(row, "max", t, t->max);
+		out_tunable(row, "default", t, t->def);
+		out_tunable(row, "min", t, t->min);
+		out_tunable(row, "max", t, t->max);
+		out_flag(row, "live", t->section == TUNABLE_LIVE);
 		out_str(row, "text", "%s", t->text);
 	}
 }

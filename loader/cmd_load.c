@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "cmd.h"
+#include "lock.h"
 #include "object.h"
 #include "out.h"
 #include "registry.h"
@@ -207,8 +208,10 @@ enum exit_code load_sched(const char *operation, const char *what, const struct 
 enum exit_code cmd_load(const struct args *args)
 {
 	char name[MPS_NAME_LEN], path[128];
-	enum exit_code ret = load_sched("load", args->word[0], args, name);
+	enum exit_code ret = lock_take("load", args->word[0], args->timeout);
 
+	if (ret == EX_OK)
+		ret = load_sched("load", args->word[0], args, name);
 	if (ret != EX_OK)
 		return ret;
 	pin_path(name, path, sizeof(path));

@@ -10,6 +10,7 @@
 #include "netns.h"
 #include "sockets.h"
 #include "reader.h"
+#include "target.h"
 #include "util.h"
 
 static const struct out_col subflow_cols[] = {
@@ -219,8 +220,8 @@ enum exit_code cmd_stats(const struct args *args)
 	struct stats *skel;
 	enum exit_code ret;
 
-	if (args->netns) {
-		ret = netns_resolve(&ns, "read statistics of", args->netns);
+	if (args->netns || args->container) {
+		ret = target_resolve(&ns, "read statistics of", args);
 		if (ret != EX_OK)
 			return ret;
 		only = &ns;

@@ -8,6 +8,7 @@
 #include "cmd.h"
 #include "holders.h"
 #include "kern.h"
+#include "lock.h"
 #include "reinject.h"
 #include "tracers.h"
 #include "util.h"
@@ -291,11 +292,26 @@ static enum exit_code unload_all(struct world *w, bool force)
 	return ret;
 }
 
-enum exit_code cmd_unload(const struct args *args)
+enum exit_code unload_sched(const char *name, bool force)
 {
 	struct world w;
 	enum exit_code ret = world_read(&w, "unload");
 
+	if (ret == EX_OK)
+		ret = unload_one(&w, name, force);
+	world_free(&w);
+	return ret;
+}
+
+enum exit_code cmd_unload(const struct args *args)
+{
+	struct world w;
+	enum exit_code ret =
+		lock_take("unload", args->all ? "--all" : args->word[0], args->timeout);
+
+	if (ret != EX_OK)
+		return ret;
+	ret = world_read(&w, "unload");
 	if (ret == EX_OK)
 		ret = args->all ? unload_all(&w, args->force)
 				: unload_one(&w, args->word[0], args->force);

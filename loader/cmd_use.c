@@ -1,63 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <errno.h>
 #include <string.h>
-#include "builtin.h"
 #include "cmd.h"
-#include "reinject.h"
+#include "lock.h"
+#include "select.h"
+#include "target.h"
 #include "world.h"
 
-/* A scheduler of ours is loaded where it is wanted; others must be there. */
-static enum exit_code ensure_registered(const char *name, const struct args *args, bool *loaded)
-{
-	char registered[MPS_NAME_LEN];
-	struct kern k;
-
-	*loaded = false;
-	kern_probe(&k);
-	if (!k.mptcp)
-		return fail(EX_KERNEL, "use", name, "`" PROGRAM " doctor` says what to do",
-			    "this kernel has no " SYSCTL_DIR "/scheduler");
-	if (kern_has_sched(name) && args->nr_set)
-		return fail(EX_FAILED, "use", name, "unload it first, or leave --set out",
-			    "it is registered already, and tunables are set at load time only");
-	if (kern_has_sched(name))
-		return EX_OK;
-	if (!builtin_find(name))
-		return fail(EX_FAILED, "use", name,
-			    "`" PROGRAM " list` shows what there is, `" PROGRAM
-			    " load FILE.o` loads another",
-			    "no such scheduler is registered");
-	*loaded = true;
-	return load_sched("use", name, args, registered);
-}
-
-static enum exit_code check_reinject(const char *name)
-{
-	if (!strcmp(name, "default"))
-		return EX_OK;
-	return fail(EX_USAGE, "use", name,
-		    "`" PROGRAM " show` says whether a scheduler makes copies",
-		    "--reinject is for the kernel's default; other schedulers decide about copies "
-		    "themselves");
-}
-
-static enum exit_code select_sched(const struct netns *ns, const char *name, char *before)
-{
-	char now[MPS_NAME_LEN] = "";
-	int err = netns_get_sched(ns, before);
-
-	if (!err)
-		err = netns_set_sched(ns, name);
-	if (!err)
-		err = netns_get_sched(ns, now);
-	if (err)
-		return fail(code_of(-err), "use", name, NULL,
-			    "setting net.mptcp.scheduler failed: %s", strerror(-err));
-	if (strcmp(now, name))
-		return fail(EX_FAILED, "use", name, "somebody else may have changed it",
-			    "net.mptcp.scheduler reads %s after it was set", now);
-	return EX_OK;
-}
+static const struct out_col all_cols[] = {
+	{ "netns", "NAMESPACE", false },
+	{ "netns_inode", "INODE", true },
+	{ "before", "BEFORE", false },
+	{ NULL, NULL, false },
+};
 
 static void tell_listeners(struct world *w, const struct netns *ns, const char *name)
 {
@@ -75,24 +29,6 @@ static void tell_listeners(struct world *w, const struct netns *ns, const char *
 	out_table(list, listener_cols, "  ");
 }
 
-/* Selects it, with early copies or without; nothing has changed where that fails. */
-static enum exit_code apply(const struct netns *ns, const char *name, bool reinject, char *before,
-			    bool *was_on)
-{
-	enum exit_code ret = EX_OK;
-
-	if (reinject)
-		ret = reinject_on("use", name, ns, was_on);
-	if (ret != EX_OK)
-		return ret;
-	ret = select_sched(ns, name, before);
-	if (ret == EX_OK && !reinject)
-		*was_on = reinject_off(ns);
-	else if (ret != EX_OK && reinject && !*was_on)
-		reinject_off(ns);
-	return ret;
-}
-
 static void tell_reinject(const char *label, bool reinject, bool was_on)
 {
 	out_flag(out_root(), "reinject", reinject);
@@ -105,38 +41,86 @@ static void tell_reinject(const char *label, bool reinject, bool was_on)
 		out_line("data of namespace %s is no longer copied early", label);
 }
 
+static enum exit_code use_one(const struct netns *ns, const char *name, const struct args *args)
+{
+	struct selected done;
+	enum exit_code ret = select_in("use", ns, name, args->reinject, &done);
+	char label[256];
+
+	netns_label(ns, label, sizeof(label));
+	if (done.gone)
+		return fail(EX_FAILED, "use", name, NULL, "network namespace %s has just ended",
+			    label);
+	if (ret != EX_OK)
+		return ret;
+	out_str(out_root(), "before", "%s", done.before);
+	out_str(out_root(), "netns", "%s", label);
+	out_num(out_root(), "netns_inode", ns->ino);
+	out_line("new MPTCP sockets of namespace %s use %s (before: %s)", label, name, done.before);
+	tell_reinject(label, args->reinject, done.was_on);
+	return EX_OK;
+}
+
+/* As many as can be; those that end meanwhile want no scheduler any more. */
+static enum exit_code use_all(const struct netns_list *l, const char *name, const struct args *args)
+{
+	out_t *list = out_list(out_root(), "namespaces");
+	enum exit_code ret = EX_OK, one;
+	struct selected done;
+	unsigned int i, gone = 0;
+	char label[256];
+	out_t *row;
+
+	for (i = 0; i < l->nr; i++) {
+		one = select_in("use", &l->ns[i], name, args->reinject, &done);
+		gone += done.gone;
+		if (done.gone)
+			continue;
+		if (one != EX_OK) {
+			ret = one;
+			continue;
+		}
+		row = out_item(list);
+		out_str(row, "netns", "%s", netns_label(&l->ns[i], label, sizeof(label)));
+		out_num(row, "netns_inode", l->ns[i].ino);
+		out_str(row, "before", "%s", done.before);
+		out_flag(row, "reinject_before", done.was_on);
+	}
+	out_flag(out_root(), "reinject", args->reinject);
+	out_num(out_root(), "ended_meanwhile", gone);
+	out_line("new MPTCP sockets of these namespaces use %s:", name);
+	out_table(list, all_cols, "  ");
+	return ret;
+}
+
 enum exit_code cmd_use(const struct args *args)
 {
 	const char *name = args->word[0];
-	char before[MPS_NAME_LEN] = "", label[256];
 	struct world w = { 0 };
-	struct netns ns;
-	bool loaded, was_on = false;
+	struct netns ns = { 0 };
+	bool loaded = false;
 	enum exit_code ret = EX_OK;
 
 	if (args->reinject)
-		ret = check_reinject(name);
+		ret = select_check_reinject("use", name);
+	/* before the lock: a runtime that is asked may itself be waiting for our hook */
+	if (ret == EX_OK && !args->all_netns)
+		ret = target_resolve(&ns, "use", args);
 	if (ret == EX_OK)
-		ret = netns_resolve(&ns, "use", args->netns);
+		ret = lock_take("use", name, args->timeout);
 	if (ret == EX_OK)
-		ret = ensure_registered(name, args, &loaded);
-	if (ret == EX_OK)
-		ret = apply(&ns, name, args->reinject, before, &was_on);
+		ret = select_prepare("use", name, args, &loaded);
 	if (ret != EX_OK)
 		return ret;
-
-	netns_label(&ns, label, sizeof(label));
-	out_str(out_root(), "scheduler", "%s", name);
-	out_str(out_root(), "before", "%s", before);
-	out_str(out_root(), "netns", "%s", label);
-	out_num(out_root(), "netns_inode", ns.ino);
-	out_flag(out_root(), "loaded", loaded);
-	out_line("new MPTCP sockets of namespace %s use %s (before: %s)", label, name, before);
-	tell_reinject(label, args->reinject, was_on);
-	/* the scheduler is selected: not being able to list sockets is no failure of that */
 	netns_read(&w.namespaces);
-	if (sockets_read(&w.sockets, "list") == EX_OK)
+	ret = args->all_netns ? use_all(&w.namespaces, name, args) : use_one(&ns, name, args);
+	/* where it is selected, not being able to list sockets is no failure of that */
+	if (ret == EX_OK || args->all_netns) {
+		out_str(out_root(), "scheduler", "%s", name);
+		out_flag(out_root(), "loaded", loaded);
+	}
+	if (ret == EX_OK && sockets_read(&w.sockets, "list") == EX_OK)
 		tell_listeners(&w, &ns, name);
 	world_free(&w);
-	return EX_OK;
+	return ret;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "caps.h"
 #include "cmd.h"
+#include "lock.h"
 #include "mps_stats.h"
 #include "out.h"
 
@@ -15,7 +16,8 @@ static enum exit_code cmd_help(const struct args *args);
 /* The counters' descriptions come from the tables that define them. */
 #define DESCRIBE(id, name, text) "\n  " #name ": " text
 static const char stats_details[] =
-	"For every connection that a scheduler of this project serves.\n"
+	"For every connection that a scheduler of this project serves, of all network\n"
+	"namespaces (--all) or of one.\n"
 	"With --watch and --json, one document per line.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
@@ -28,10 +30,10 @@ const struct command commands[] = {
 	  "It stays after this command ends, until `unload` or the next boot. Loads the bridge\n"
 	  "module where the kernel needs it. Other programs of the object, such as the one that\n"
 	  "asks for copies of data, are attached with it; without the bridge there are no copies.",
-	  OPT_BIT(SET), 1, 1, CAPS_CHANGE, cmd_load },
+	  OPT_BIT(SET) | OPT_BIT(TIMEOUT), 1, 1, CAPS_CHANGE, cmd_load },
 	{ "unload", "NAME|--all", "unregister what was loaded",
 	  "Refused while a network namespace selects it. Live connections keep it until they end.",
-	  OPT_BIT(ALL) | OPT_BIT(FORCE), 1, 1, CAPS_CHANGE, cmd_unload },
+	  OPT_BIT(ALL) | OPT_BIT(FORCE) | OPT_BIT(TIMEOUT), 1, 1, CAPS_CHANGE, cmd_unload },
 	{ "use", "NAME", "select a scheduler in a network namespace",
 	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
 	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
@@ -40,11 +42,33 @@ const struct command commands[] = {
 	  "holds up, on another one that is idle and faster. It counts for all connections of\n"
 	  "the namespace that have the default scheduler, live ones too, until the next `use`\n"
 	  "there without --reinject. It takes the bridge module.",
-	  OPT_BIT(NETNS) | OPT_BIT(SET) | OPT_BIT(REINJECT), 1, 1, CAPS_CHANGE, cmd_use },
+	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(SET) |
+		  OPT_BIT(REINJECT) | OPT_BIT(TIMEOUT),
+	  1, 1, CAPS_CHANGE, cmd_use },
+	{ "set", "NAME TUNABLE=VALUE...", "change tunables of a scheduler that is loaded",
+	  "For decisions from now on, of live connections too. All of them are checked before the\n"
+	  "first one changes. What is fixed at load (LIVE: no, in `get`) is refused.",
+	  OPT_BIT(TIMEOUT), 2, MAX_WORDS, CAPS_CHANGE, cmd_set },
+	{ "get", "NAME [TUNABLE]", "tunables of a scheduler that is loaded, or the value of one",
+	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
-	  OPT_BIT(NETNS) | OPT_BIT(WATCH), 0, 0, CAPS_LOOK, cmd_stats },
+	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(WATCH), 0, 0,
+	  CAPS_LOOK, cmd_stats },
+	{ "apply", "", "make the system match the configuration file",
+	  "Loads the schedulers of [load], with the tunables there and defaults for the others, and\n"
+	  "selects them in the namespaces of [root] and [netns]. What the file does not mention\n"
+	  "stays as it is. A tunable that is fixed at load takes unloading and loading: for that\n"
+	  "moment new sockets have the default scheduler. A statement that fails is told, and the\n"
+	  "others are done all the same.",
+	  OPT_BIT(CONFIG) | OPT_BIT(DRY_RUN) | OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_apply },
+	{ "oci-hook", "", "select what a container's annotation asks for (for runtimes)",
+	  "Reads the container's state on stdin, as the OCI runtime specification has it, and\n"
+	  "selects the scheduler of the annotation mptcp.sched/name in its network namespace;\n"
+	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. Where it fails\n"
+	  "the runtime does not start the container.",
+	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
 	{ "help", "[COMMAND]", "this text, or more on one command", NULL, 0, 0, 1, 0, cmd_help },
@@ -87,6 +111,9 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	enum exit_code ret;
 
 	out_setup(args->json, args->watch > 0);
+	/* whoever runs it throws away what it says, as crun does */
+	if (cmd->run == cmd_oci_hook)
+		report_to_log();
 	if (cmd->caps) {
 		ret = caps_confine(cmd->name, cmd->caps);
 		if (ret != EX_OK)
@@ -112,7 +139,7 @@ static bool wants_json(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct args args = { 0 };
+	struct args args = { .timeout = LOCK_SECONDS };
 	const struct command *cmd;
 	enum exit_code ret;
 	int first;

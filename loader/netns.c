@@ -16,8 +16,8 @@
 #include "netns.h"
 #include "util.h"
 
-#define NAMED_DIR "/run/netns"
 #define SELF "/proc/self/ns/net"
+#define FIRST "/proc/1/ns/net"
 #define SCHED_SYSCTL SYSCTL_DIR "/scheduler"
 
 /* An open namespace, or a negative errno: -EINVAL where it is none of the net. */
@@ -49,7 +49,14 @@ static int open_socket(int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Enter, open, return. */
+static ino_t inode_of_fd(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+/* Enter, open, return. The path of a process may lead elsewhere by now. */
 static int open_there(const struct netns *ns, int (*open_it)(int flags), int flags)
 {
 	int self, there, fd = -1, err = 0;
@@ -59,6 +66,10 @@ static int open_there(const struct netns *ns, int (*open_it)(int flags), int fla
 	there = open_netns(ns->path);
 	if (there < 0)
 		return there;
+	if (ns->ino && inode_of_fd(there) != ns->ino) {
+		close(there);
+		return -ESRCH;
+	}
 	self = open(SELF, O_RDONLY | O_CLOEXEC);
 	if (self < 0 || setns(there, CLONE_NEWNET)) {
 		err = -errno;
@@ -121,6 +132,16 @@ static ino_t inode_of(const char *path)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
+bool netns_is_hosts(const struct netns *ns)
+{
+	return ns->ino == (inode_of(FIRST) ?: inode_of(SELF));
+}
+
+bool netns_is_gone(const struct netns *ns)
+{
+	return inode_of(ns->path) != ns->ino;
+}
+
 struct netns *netns_find(struct netns_list *l, ino_t ino)
 {
 	unsigned int i;
@@ -154,7 +175,7 @@ static struct netns *add(struct netns_list *l, const char *path)
 
 static void add_named(struct netns_list *l)
 {
-	DIR *dir = opendir(NAMED_DIR);
+	DIR *dir = opendir(NETNS_DIR);
 	struct dirent *e;
 	char path[280];
 
@@ -163,13 +184,29 @@ static void add_named(struct netns_list *l)
 
 		if (e->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), NAMED_DIR "/%s", e->d_name);
+		snprintf(path, sizeof(path), NETNS_DIR "/%s", e->d_name);
 		ns = add(l, path);
 		if (ns)
 			snprintf(ns->name, sizeof(ns->name), "%s", e->d_name);
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* Without a name of `ip netns` and without a process: bind mounts, as runtimes make them. */
+static void add_of_mounts(struct netns_list *l)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, root[64], path[256];
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) >= 0)
+		if (sscanf(line, "%*d %*d %*s %63s %255s", root, path) == 2 &&
+		    !strncmp(root, "net:[", 5))
+			add(l, path);
+	if (file)
+		fclose(file);
+	free(line);
 }
 
 static void add_of_processes(struct netns_list *l)
@@ -203,6 +240,7 @@ void netns_read(struct netns_list *l)
 		self->self = true;
 	add_named(l);
 	add_of_processes(l);
+	add_of_mounts(l);
 	for (i = 0; i < l->nr; i++)
 		if (netns_get_sched(&l->ns[i], l->ns[i].sched))
 			l->ns[i].sched[0] = '\0';
@@ -236,7 +274,7 @@ static void path_of(struct netns *ns, const char *text)
 		snprintf(ns->path, sizeof(ns->path), "%s", text);
 		return;
 	}
-	snprintf(ns->path, sizeof(ns->path), NAMED_DIR "/%s", text);
+	snprintf(ns->path, sizeof(ns->path), NETNS_DIR "/%s", text);
 	if (*text && strspn(text, "0123456789") == strlen(text) && stat(ns->path, &st)) {
 		ns->pid = atoi(text);
 		snprintf(ns->path, sizeof(ns->path), "/proc/%s/ns/net", text);

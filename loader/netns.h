@@ -9,6 +9,8 @@
 #include "report.h"
 #include "mps_types.h"
 
+#define NETNS_DIR "/run/netns"
+
 struct netns {
 	ino_t ino;
 	char path[280]; /* by which it can be entered */
@@ -33,6 +35,12 @@ const char *netns_label(const struct netns *ns, char *buf, size_t size);
 
 /* NAME|PATH|PID, NULL: the one we are in. */
 enum exit_code netns_resolve(struct netns *ns, const char *operation, const char *text);
+
+/* That of the machine's first process, or the one we are in where that is out of sight. */
+bool netns_is_hosts(const struct netns *ns);
+
+/* Ended, since it was found or resolved. */
+bool netns_is_gone(const struct netns *ns);
 
 /* net.mptcp.scheduler of that namespace; 0 or a negative errno. */
 int netns_get_sched(const struct netns *ns, char *name);

@@ -8,7 +8,6 @@
 #include "object.h"
 #include "util.h"
 
-#define TAG_TUNABLE "mps:tunable:"
 #define TAG_ABOUT "mps:about:"
 
 const struct builtin *builtin_find(const char *name)
@@ -62,60 +61,44 @@ static void read_sched_name(struct object *o, const struct btf *btf)
 		snprintf(o->name, sizeof(o->name), "%.*s", MPS_NAME_LEN - 1, data + m->offset / 8);
 }
 
-/* Where the variable lies in .rodata; false: elsewhere, or it is no number. */
-static bool rodata_offset(const struct btf *btf, __u32 var, size_t *offset)
+static const char *read_about(const struct btf *btf)
 {
-	int sec = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
-	const struct btf_type *t = sec > 0 ? btf__type_by_id(btf, (__u32)sec) : NULL;
-	const struct btf_var_secinfo *info = t ? btf_var_secinfos(t) : NULL;
-	unsigned int i;
-
-	for (i = 0; t && i < btf_vlen(t); i++, info++) {
-		if (info->type != var || info->size != sizeof(__u32))
-			continue;
-		*offset = info->offset;
-		return true;
-	}
-	return false;
-}
-
-static enum exit_code add_tunable(struct object *o, const char *operation, const struct btf *btf,
-				  __u32 var, const char *tag)
-{
-	struct tunable t = { .name = type_name(btf, var) };
-	const char *data;
-	size_t size = 0;
-
-	data = o->rodata ? bpf_map__initial_value(o->rodata, &size) : NULL;
-	if (!data || !rodata_offset(btf, var, &t.offset) || t.offset + sizeof(t.def) > size)
-		return fail(EX_FAILED, operation, o->what, "MPS_TUNABLE() of bpf/frame.h makes one",
-			    "its tunable %s is no 32-bit constant", t.name);
-	if (tunable_parse_tag(&t, tag))
-		return fail(EX_FAILED, operation, o->what, "MPS_TUNABLE() of bpf/frame.h makes one",
-			    "its tunable %s has a tag that is not MIN:MAX:SCALE:TEXT", t.name);
-	memcpy(&t.def, data + t.offset, sizeof(t.def));
-	o->tunable = grow(o->tunable, o->nr_tunables, sizeof(t));
-	o->tunable[o->nr_tunables++] = t;
-	return EX_OK;
-}
-
-static enum exit_code read_tags(struct object *o, const char *operation, const struct btf *btf)
-{
-	enum exit_code ret = EX_OK;
+	const char *about = "";
 	unsigned int id;
 
-	o->about = "";
-	o->rodata = bpf_object__find_map_by_name(o->bpf, ".rodata");
-	for (id = 1; id < btf__type_cnt(btf) && ret == EX_OK; id++) {
-		const struct btf_type *t = btf__type_by_id(btf, id);
+	for (id = 1; id < btf__type_cnt(btf); id++) {
 		const char *tag = type_name(btf, id);
 
-		if (!btf_is_decl_tag(t) || btf_decl_tag(t)->component_idx != -1)
-			continue;
-		if (!strncmp(tag, TAG_TUNABLE, strlen(TAG_TUNABLE)))
-			ret = add_tunable(o, operation, btf, t->type, tag + strlen(TAG_TUNABLE));
-		else if (!strncmp(tag, TAG_ABOUT, strlen(TAG_ABOUT)))
-			o->about = tag + strlen(TAG_ABOUT);
+		if (btf_is_decl_tag(btf__type_by_id(btf, id)) &&
+		    !strncmp(tag, TAG_ABOUT, strlen(TAG_ABOUT)))
+			about = tag + strlen(TAG_ABOUT);
+	}
+	return about;
+}
+
+/* Of its section, as libbpf will load it; NULL: it is not there. */
+static void *place_of(const struct object *o, const struct tunable *t)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(o->bpf, tunable_section[t->section]);
+	size_t size = 0;
+	char *data = map ? bpf_map__initial_value(map, &size) : NULL;
+
+	return data && t->offset + sizeof(__u32) <= size ? data + t->offset : NULL;
+}
+
+static enum exit_code read_tunables(struct object *o, const char *operation, const struct btf *btf)
+{
+	enum exit_code ret = tunables_read(&o->tunables, operation, o->what, btf);
+	unsigned int i;
+
+	for (i = 0; i < o->tunables.nr && ret == EX_OK; i++) {
+		struct tunable *t = &o->tunables.t[i];
+		const void *place = place_of(o, t);
+
+		if (!place)
+			return fail(EX_FAILED, operation, o->what, NULL,
+				    "its tunable %s lies outside of its section", t->name);
+		memcpy(&t->def, place, sizeof(t->def));
 	}
 	return ret;
 }
@@ -137,7 +120,8 @@ static enum exit_code inspect(struct object *o, const char *operation)
 		return fail(EX_FAILED, operation, o->what, "give its ops variable a .name",
 			    "the scheduler has no name");
 	o->asks = btf__find_by_name_kind(btf, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
-	return read_tags(o, operation, btf);
+	o->about = read_about(btf);
+	return read_tunables(o, operation, btf);
 }
 
 static enum exit_code check_form(const struct object *o, const char *operation, enum form form)
@@ -206,52 +190,25 @@ enum exit_code object_open_file(struct object *o, const char *operation, const c
 void object_close(struct object *o)
 {
 	bpf_object__close(o->bpf);
-	free(o->tunable);
+	tunables_free(&o->tunables);
 	o->bpf = NULL;
-	o->tunable = NULL;
-}
-
-static void describe(const struct object *o, char *buf, size_t size)
-{
-	size_t at = 0;
-	unsigned int i;
-
-	snprintf(buf, size, "it has no tunables");
-	for (i = 0; i < o->nr_tunables && at < size; i++) {
-		const struct tunable *t = &o->tunable[i];
-		char min[32], max[32];
-
-		tunable_format(t, t->min, min, sizeof(min));
-		tunable_format(t, t->max, max, sizeof(max));
-		at += (size_t)snprintf(buf + at, size - at, "%s%s (%s to %s)", i ? ", " : "it has ",
-				       t->name, min, max);
-	}
 }
 
 enum exit_code object_set(struct object *o, const char *operation, const char *setting)
 {
-	const char *eq = strchr(setting, '='), *why;
-	const struct tunable *t = NULL;
-	char hint[512], *data;
-	size_t size;
-	unsigned int i;
-	__u32 value = 0;
+	const struct tunable *t;
+	__u32 value;
+	enum exit_code ret = tunables_parse(&o->tunables, operation, o->what, setting, &t, &value);
 
-	describe(o, hint, sizeof(hint));
-	if (!eq || eq == setting)
-		return fail(EX_USAGE, operation, o->what, hint, "--set %s is not NAME=VALUE",
-			    setting);
-	for (i = 0; i < o->nr_tunables && !t; i++)
-		if (strlen(o->tunable[i].name) == (size_t)(eq - setting) &&
-		    !strncmp(o->tunable[i].name, setting, (size_t)(eq - setting)))
-			t = &o->tunable[i];
-	if (!t)
-		return fail(EX_FAILED, operation, o->what, hint, "no tunable %.*s",
-			    (int)(eq - setting), setting);
-	why = tunable_parse_value(t, eq + 1, &value);
-	if (why)
-		return fail(EX_FAILED, operation, o->what, hint, "%s: %s", setting, why);
-	data = bpf_map__initial_value(o->rodata, &size);
-	memcpy(data + t->offset, &value, sizeof(value));
-	return EX_OK;
+	if (ret == EX_OK)
+		memcpy(place_of(o, t), &value, sizeof(value));
+	return ret;
+}
+
+__u32 object_value(const struct object *o, const struct tunable *t)
+{
+	__u32 value;
+
+	memcpy(&value, place_of(o, t), sizeof(value));
+	return value;
 }

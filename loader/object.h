@@ -4,7 +4,7 @@
 #define MPS_OBJECT_H
 
 #include "builtin.h"
-#include "tunable.h"
+#include "tunables.h"
 
 struct bpf_object;
 struct bpf_map;
@@ -15,9 +15,7 @@ struct object {
 	struct bpf_map *ops;	 /* its struct mptcp_sched_ops */
 	char name[MPS_NAME_LEN]; /* under which it will be registered */
 	const char *about;	 /* "" where it says nothing */
-	struct bpf_map *rodata;
-	struct tunable *tunable;
-	unsigned int nr_tunables;
+	struct tunables tunables;
 	bool asks; /* for copies: it refers to the kfunc for that */
 };
 
@@ -30,5 +28,7 @@ void object_close(struct object *o);
 
 /* "NAME=VALUE" */
 enum exit_code object_set(struct object *o, const char *operation, const char *setting);
+/* With which it will be loaded. */
+__u32 object_value(const struct object *o, const struct tunable *t);
 
 #endif /* MPS_OBJECT_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "out.h"
 
@@ -36,6 +37,11 @@ void out_finish(void)
 	if (as_json)
 		printf("%s\n", json_object_to_json_string_ext(out_root(), style));
 	fflush(stdout);
+	out_forget();
+}
+
+void out_forget(void)
+{
 	json_object_put(root);
 	root = NULL;
 }
@@ -102,17 +108,18 @@ void out_word(out_t *list, const char *text)
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-static out_t *lookup(out_t *row, const char *path)
+out_t *out_at(out_t *o, const char *path)
 {
 	const char *dot = strchr(path, '.');
 	char key[64];
-	out_t *o;
 
-	if (!dot)
-		return json_object_object_get(row, path);
-	snprintf(key, sizeof(key), "%.*s", (int)(dot - path), path);
-	o = json_object_object_get(row, key);
-	return o ? lookup(o, dot + 1) : NULL;
+	snprintf(key, sizeof(key), "%.*s", (int)(dot ? dot - path : (long)strlen(path)), path);
+	if (json_object_is_type(o, json_type_array))
+		o = json_object_array_get_idx(o, strtoul(key, NULL, 10));
+	else
+		o = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key)
+							     : NULL;
+	return o && dot ? out_at(o, dot + 1) : o;
 }
 
 /* Into buf where the value is not a string itself. */
@@ -161,7 +168,7 @@ void out_table(out_t *list, const struct out_col *cols, const char *indent)
 		width[n] = (int)strlen(cols[n].head);
 	for (row = 0; row < rows; row++) {
 		for (c = 0; c < n; c++) {
-			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
+			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
 			int len = (int)strlen(cell(v, buf, sizeof(buf)));
 
 			width[c] = len > width[c] ? len : width[c];
@@ -173,7 +180,7 @@ void out_table(out_t *list, const struct out_col *cols, const char *indent)
 	for (row = 0; row < rows; row++) {
 		fputs(indent, stdout);
 		for (c = 0; c < n; c++) {
-			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
+			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
 
 			print_cell(cell(v, buf, sizeof(buf)), width[c], cols[c].right, c == n - 1);
 		}

@@ -20,6 +20,7 @@ bool out_is_json(void);
 /* The object of this run; out_finish() prints it under --json and forgets it. */
 out_t *out_root(void);
 void out_finish(void);
+void out_forget(void);
 
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -30,6 +31,9 @@ out_t *out_obj(out_t *obj, const char *key);  /* new object under key */
 out_t *out_list(out_t *obj, const char *key); /* new or existing list under key */
 out_t *out_item(out_t *list);		      /* new object at the list's end */
 void out_word(out_t *list, const char *text); /* new string at the list's end */
+
+/* The value at "key.key", where a number is a place in a list; NULL: there is none. */
+out_t *out_at(out_t *o, const char *path);
 
 /* key: of the row, or "object.key" below it; head NULL ends the columns. */
 struct out_col {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,22 +21,6 @@ struct attached {
 	int link, map;
 	__u32 prog_id;
 };
-
-/* Two commands at once must not take the map away from each other. */
-static int lock(void)
-{
-	int fd = open(BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0)
-		flock(fd, LOCK_EX);
-	return fd;
-}
-
-static void unlock(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
 
 /* The map with the layout of this version among those of the program; -ESTALE: none. */
 static int map_of(__u32 prog_id)
@@ -254,11 +236,10 @@ enum exit_code reinject_on(const char *operation, const char *object, const stru
 {
 	struct attached a;
 	enum exit_code ret = require_kfunc(operation, object);
-	int err, guard;
+	int err;
 
 	if (ret != EX_OK)
 		return ret;
-	guard = lock();
 	err = find(&a);
 	if (err == -ENOENT) {
 		ret = attach(operation, object);
@@ -275,7 +256,6 @@ enum exit_code reinject_on(const char *operation, const char *object, const stru
 	forget(&a);
 	if (ret != EX_OK)
 		rmdir(PIN_DIR);
-	unlock(guard);
 	return ret;
 }
 
@@ -284,11 +264,9 @@ bool reinject_off(const struct netns *ns)
 	struct attached a;
 	bool was_on = false;
 	__u64 cookie;
-	int guard;
 
 	if (access(REINJECT_PIN, F_OK))
 		return false;
-	guard = lock();
 	if (!find(&a)) {
 		if (!netns_cookie(ns, &cookie))
 			was_on = !bpf_map_delete_elem(a.map, &cookie);
@@ -297,25 +275,22 @@ bool reinject_off(const struct netns *ns)
 			detach(&a);
 		forget(&a);
 	}
-	unlock(guard);
 	return was_on;
 }
 
 bool reinject_remove(const char *operation, enum exit_code *ret)
 {
 	struct attached a;
-	int guard, err;
+	int err;
 
 	*ret = EX_OK;
 	if (access(REINJECT_PIN, F_OK))
 		return false;
-	guard = lock();
 	err = find(&a);
 	/* whatever it is, it is ours */
 	if (err)
 		a.link = a.map = -1, a.prog_id = 0;
 	err = detach(&a);
-	unlock(guard);
 	if (err)
 		*ret = fail(code_of(-err), operation, REINJECT_PIN, NULL, "%s", strerror(-err));
 	return !err;

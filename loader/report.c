@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
+#include <unistd.h>
 #include <json-c/json.h>
 #include <bpf/libbpf.h>
 #include "report.h"
 
-static bool as_json;
+static bool as_json, to_log;
 static int verbosity;
 static char last_warning[400];
 
@@ -15,6 +18,32 @@ void report_setup(bool json, int verbose)
 {
 	as_json = json;
 	verbosity = verbose;
+}
+
+void report_to_log(void)
+{
+	to_log = true;
+}
+
+/* Nothing may hang on it: whoever cannot log has said it on stderr. */
+static void log_line(const char *text)
+{
+	char line[1500];
+	int len, fd;
+
+	if (!access("/dev/log", F_OK)) {
+		openlog(PROGRAM, LOG_PID, LOG_DAEMON);
+		syslog(LOG_ERR, "%s", text);
+		closelog();
+		return;
+	}
+	fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	len = snprintf(line, sizeof(line), "<%d>" PROGRAM ": %s\n", LOG_DAEMON | LOG_ERR, text);
+	if (write(fd, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
+		perror("/dev/kmsg");
+	close(fd);
 }
 
 static const char *code_name(enum exit_code code)
@@ -61,13 +90,17 @@ static void print_json_line(const char *key, struct json_object *value)
 enum exit_code fail(enum exit_code code, const char *operation, const char *object,
 		    const char *hint, const char *why, ...)
 {
-	char reason[800];
+	char reason[1000], line[2200];
 	va_list ap;
 
 	va_start(ap, why);
 	vsnprintf(reason, sizeof(reason), why, ap);
 	va_end(ap);
 
+	snprintf(line, sizeof(line), "cannot %s%s%s: %s%s%s", operation, object ? " " : "",
+		 object ? object : "", reason, hint ? "; " : "", hint ? hint : "");
+	if (to_log)
+		log_line(line);
 	fflush(stdout);
 	if (as_json) {
 		struct json_object *o = json_object_new_object();
@@ -81,8 +114,7 @@ enum exit_code fail(enum exit_code code, const char *operation, const char *obje
 		print_json_line("error", o);
 		return code;
 	}
-	fprintf(stderr, PROGRAM ": cannot %s%s%s: %s%s%s\n", operation, object ? " " : "",
-		object ? object : "", reason, hint ? "; " : "", hint ? hint : "");
+	fprintf(stderr, PROGRAM ": %s\n", line);
 	return code;
 }
 

@@ -37,6 +37,9 @@ void report_setup(bool json, int verbose);
 enum exit_code fail(enum exit_code code, const char *operation, const char *object,
 		    const char *hint, const char *why, ...) __attribute__((format(printf, 5, 6)));
 
+/* Errors go to the system's log as well, or to the kernel's: for who is run where nobody looks. */
+void report_to_log(void);
+
 /* EX_PERMISSION for EPERM and EACCES, EX_FAILED for any other errno. */
 enum exit_code code_of(int errnum);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers that are set before a scheduler is loaded. The object describes them
- * itself (MPS_TUNABLE() of bpf/frame.h, a BTF declaration tag): integers,
- * `scale` to one, so 0.25 with scale 1000 is stored as 250.
+ * Numbers that a scheduler's user may set. The object describes them itself
+ * (MPS_TUNABLE() of bpf/tunable.h, a BTF declaration tag): integers, `scale` to
+ * one, so 0.25 with scale 1000 is stored as 250. Those in .rodata are known to
+ * the verifier, which removes what they switch off: they are fixed at load.
  */
 #ifndef MPS_TUNABLE_H
 #define MPS_TUNABLE_H
@@ -10,10 +11,16 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+enum tunable_section { TUNABLE_FIXED, TUNABLE_LIVE, NR_TUNABLE_SECTIONS };
+extern const char *const tunable_section[NR_TUNABLE_SECTIONS];
+
 struct tunable {
 	const char *name, *text; /* owned by the object's BTF */
-	__u32 min, max, scale, def;
-	size_t offset; /* in .rodata */
+	__u32 min, max, scale;
+	__u32 def; /* as compiled; of an object before it is loaded */
+	enum tunable_section section;
+	__u32 datasec; /* the section's type */
+	size_t offset; /* in the section */
 };
 
 /* "MIN:MAX:SCALE:TEXT", as in the tag. 0 or -EINVAL. */

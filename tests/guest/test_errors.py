@@ -86,6 +86,25 @@ CASES = {
         ["load", "bpf_ecf", "--set", "beta"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
     "tunable without a name": (
         ["load", "bpf_ecf", "--set", "=1"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
+    "tunable of none that is loaded": (
+        ["set", "bpf_ecf", "beta=1"], FAILED, "set", "bpf_ecf", "no such scheduler is loaded", "load"),
+    "tunables of none that is loaded": (
+        ["get", "bpf_ecf"], FAILED, "get", "bpf_ecf", "no such scheduler is loaded", "load"),
+    "tunables of the kernel's own": (
+        ["get", "default"], FAILED, "get", "default", "part of the kernel", "list"),
+    "tunable that it has not": (
+        ["get", "bpf_minrtt", "beta"], FAILED, "get", "bpf_minrtt", "no tunable beta", "copy"),
+    "change of what is fixed": (
+        ["set", "bpf_minrtt", "copy=0"], FAILED, "set", "bpf_minrtt", "fixed at load", "unload"),
+    "change of nothing": (["set", "bpf_minrtt"], USAGE, "run", "set", "it takes", "help"),
+    "container that nobody knows": (
+        ["use", "bpf_minrtt", "--container", "nosuch"], FAILED, "use", "nosuch", "no running container", "--netns"),
+    "container without a name": (
+        ["stats", "--container", ""], USAGE, "read statistics of", "--container", "not the name", "--netns"),
+    "two namespaces at once": (
+        ["use", "bpf_minrtt", "--netns", "x", "--all"], USAGE, "run", "use", "only one of", "help"),
+    "time to wait that is none": (
+        ["load", "bpf_ecf", "--timeout", "-1"], USAGE, "run", "--timeout", "seconds from 0", "help"),
     "no command": ([], USAGE, "run", None, "no command", "help"),
     "no such command": (["frobnicate"], USAGE, "run", "frobnicate", "no such command", "help"),
     "no such option": (["list", "--nosuch"], USAGE, "run", "--nosuch", "no such option", "help"),

@@ -2,10 +2,13 @@
 """The scheduler is a namespace's choice, and a socket keeps the one it was made with."""
 
 import contextlib
+import os
+import subprocess
+import threading
 
 import pytest
 from command import ok, stats
-from lab import Netns
+from lab import Netns, run, until
 from traffic import Connection, connection, download, info, listen
 
 
@@ -143,3 +146,48 @@ def test_listeners_and_connections_keep_their_scheduler(labs):
         assert names == ["bpf_ecf", "bpf_minrtt", "bpf_minrtt"]
         said = ok("use", "bpf_ecf", "--netns", lab.server.name)
         assert said["listeners_keeping_another"] == []
+
+
+def test_all_of_them_while_some_come_and_go(tmp_path):
+    """Named, of a process alone, of a mount alone; that others end meanwhile is no error."""
+    mounted = tmp_path / "ns"
+    mounted.touch()
+    run("unshare", f"--net={mounted}", "true")
+    sleeper = subprocess.Popen(["unshare", "--net", "sleep", "600"])
+    stop = threading.Event()
+
+    def churn():
+        while not stop.is_set():
+            Netns().close()
+
+    thread = threading.Thread(target=churn)
+    try:
+        process = f"/proc/{sleeper.pid}/ns/net"
+        until(
+            lambda: os.stat(process).st_ino != os.stat("/proc/self/ns/net").st_ino,
+            10,
+            "its own",
+        )
+        thread.start()
+        with namespace() as named:
+            keep = {os.stat(p).st_ino for p in (mounted, process, "/proc/self/ns/net")}
+            keep.add(named.inode)
+            for name in ("bpf_ecf", "bpf_minrtt", "bpf_ecf", "default"):
+                done = ok("use", name, "--all")
+                assert keep <= {n["netns_inode"] for n in done["namespaces"]}
+                assert named.scheduler == name
+                for path in (mounted, process):
+                    inside = run(
+                        "nsenter",
+                        f"--net={path}",
+                        "sysctl",
+                        "-n",
+                        "net.mptcp.scheduler",
+                    )
+                    assert inside.stdout.strip() == name
+    finally:
+        stop.set()
+        thread.join()
+        sleeper.kill()
+        sleeper.wait()
+        run("umount", mounted)

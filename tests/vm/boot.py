@@ -71,7 +71,7 @@ SKIP_DIRS = {
     "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/gconv",
     "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
-    "/usr/lib/qemu", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
+    "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/x86_64-linux-gnu/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
     "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
@@ -81,7 +81,7 @@ SKIP_NAME = re.compile(
     r"/usr/share/(matplotlib|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
     r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
     r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
-    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|x86_64-linux-gnu-|ld$|ld\.|sqv)"
+    r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|x86_64-linux-gnu-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(
     r"/(build|source|vmlinuz|System\.map|config)$|"

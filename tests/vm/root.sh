@@ -24,13 +24,15 @@ boot=(
 )
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
-	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev
+	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
 	nginx-light curl iperf3 mptcpize
 	python3-pytest python3-pytest-timeout
 )
+# What selects and starts: container runtimes, and the checks of the unit file.
+services=(crun podman systemd)
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
@@ -72,8 +74,8 @@ hook_packages() {
 	local root=$1 get=(apt-get install -y -q --no-install-recommends)
 	local p named=()
 	for p in "${from_next[@]}"; do named+=("$p/$next"); done
-	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${report[@]}" \
-		"${lint[@]}" "${named[@]}"
+	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${services[@]}" \
+		"${report[@]}" "${lint[@]}" "${named[@]}"
 	# The release's kernel is in; the backport of the same meta package goes beside it.
 	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
 	# What tiny-initramfs made is not used, guests get their own.

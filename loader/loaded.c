@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include "loaded.h"
+#include "progmaps.h"
+
+/* libbpf names the section's type in its map, so nothing hangs on names. */
+static void find_sections(struct loaded *l, const struct sched *s, const __u32 *datasec)
+{
+	struct bpf_map_info info;
+	struct progmaps maps;
+	unsigned int i, at;
+	int fd;
+
+	for (i = 0; i < s->nr_progs; i++) {
+		if (progmaps_open(&maps, s->prog_id[i]))
+			continue;
+		while ((fd = progmaps_next(&maps, &info)) >= 0) {
+			for (at = 0; at < NR_TUNABLE_SECTIONS; at++)
+				if (l->section[at].map < 0 && datasec[at] &&
+				    info.btf_id == s->btf_id &&
+				    info.btf_value_type_id == datasec[at])
+					break;
+			if (at == NR_TUNABLE_SECTIONS) {
+				close(fd);
+				continue;
+			}
+			l->section[at].map = fd;
+			l->section[at].size = info.value_size;
+		}
+	}
+}
+
+enum exit_code loaded_open_sched(struct loaded *l, const char *operation, const struct sched *s)
+{
+	__u32 datasec[NR_TUNABLE_SECTIONS] = { 0 };
+	enum exit_code ret;
+	unsigned int i;
+
+	memset(l, 0, sizeof(*l));
+	l->name = s->name;
+	for (i = 0; i < NR_TUNABLE_SECTIONS; i++)
+		l->section[i].map = -1;
+	if (!s->map_id)
+		return fail(EX_FAILED, operation, s->name, "`" PROGRAM " list` shows what there is",
+			    "it is part of the kernel or of a kernel module and has no tunables");
+	l->btf = s->btf_id ? btf__load_from_kernel_by_id(s->btf_id) : NULL;
+	if (!l->btf)
+		return fail(EX_FAILED, operation, s->name, NULL,
+			    "it was loaded without the types (BTF) that describe its tunables");
+	ret = tunables_read(&l->tunables, operation, s->name, l->btf);
+	for (i = 0; i < l->tunables.nr; i++)
+		datasec[l->tunables.t[i].section] = l->tunables.t[i].datasec;
+	if (ret == EX_OK)
+		find_sections(l, s, datasec);
+	return ret;
+}
+
+enum exit_code loaded_open(struct loaded *l, const char *operation, const char *name)
+{
+	struct registry r;
+	struct sched *s;
+	enum exit_code ret;
+
+	memset(l, 0, sizeof(*l));
+	l->section[TUNABLE_FIXED].map = l->section[TUNABLE_LIVE].map = -1;
+	registry_read(&r);
+	s = registry_find(&r, name);
+	ret = s ? loaded_open_sched(l, operation, s)
+		: fail(EX_FAILED, operation, name, "`" PROGRAM " load` loads it",
+		       "no such scheduler is loaded");
+	l->name = name;
+	registry_free(&r);
+	return ret;
+}
+
+void loaded_close(struct loaded *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_TUNABLE_SECTIONS; i++)
+		if (l->section[i].map >= 0)
+			close(l->section[i].map);
+	tunables_free(&l->tunables);
+	btf__free(l->btf);
+	l->btf = NULL;
+}
+
+int loaded_value(const struct loaded *l, const struct tunable *t, __u32 *value)
+{
+	const size_t size = l->section[t->section].size;
+	char *data = malloc(size ?: 1);
+	__u32 key = 0;
+	int err = -ENOMEM;
+
+	if (data && t->offset + sizeof(*value) > size)
+		err = -ENOENT;
+	else if (data)
+		err = bpf_map_lookup_elem(l->section[t->section].map, &key, data);
+	if (!err)
+		memcpy(value, data + t->offset, sizeof(*value));
+	free(data);
+	return err;
+}
+
+enum exit_code loaded_check_live(const struct loaded *l, const char *operation,
+				 const struct tunable *t)
+{
+	char hint[200];
+
+	if (t->section == TUNABLE_LIVE)
+		return EX_OK;
+	snprintf(hint, sizeof(hint), "unload %s and load it with --set %s=...", l->name, t->name);
+	return fail(EX_FAILED, operation, l->name, hint,
+		    "%s is fixed at load: code that it switches off is not in the kernel", t->name);
+}
+
+enum exit_code loaded_set(const struct loaded *l, const char *operation, const struct tunable *t,
+			  __u32 value)
+{
+	const size_t size = l->section[t->section].size;
+	void *data = MAP_FAILED;
+
+	errno = ENOENT;
+	if (t->offset + sizeof(value) <= size)
+		data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    l->section[t->section].map, 0);
+	if (data == MAP_FAILED)
+		return fail(code_of(errno), operation, l->name, NULL,
+			    "the map with its tunables cannot be written in place: %s",
+			    strerror(errno));
+	__atomic_store_n((__u32 *)((char *)data + t->offset), value, __ATOMIC_RELEASE);
+	munmap(data, size);
+	return EX_OK;
+}
