@@ -2,15 +2,13 @@
 #
 # make                      the command and the schedulers, into build/
 # make kmod KVER=...        the bridge module for an installed headers package
-# make install kmod-install [DESTDIR= PREFIX=/usr/local]
+# make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
 # make check-host           tests that need no VM; make lint: formatters, linters
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
-SBINDIR ?= $(PREFIX)/sbin
-BPFDIR ?= $(PREFIX)/lib/mptcp-sched
 KVER ?= $(shell uname -r)
 
 B := build
@@ -31,7 +29,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod install kmod-install uninstall check-host lint format clean
+.PHONY: all bpf loader kmod kmod-install check-host lint format clean
 
 all: loader bpf bench-obj guest-obj
 
@@ -82,14 +80,9 @@ kmod:
 kmod-install:
 	$(Q)$(MAKE) -C kmod KVER=$(KVER) OUT=$(CURDIR)/$(B)/kmod/$(KVER) DESTDIR=$(DESTDIR) install
 
-install: all
-	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
-	$(Q)install -d $(DESTDIR)$(BPFDIR)
-	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
+# --- installing
 
-uninstall:
-	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
-	$(Q)rm -rf $(DESTDIR)$(BPFDIR)
+include packaging/install.mk
 
 # --- checks
 

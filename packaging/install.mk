@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make install/uninstall: one table says what goes where. A file of a kind that is named here is
+# installed by being in the tree.
+
+SBINDIR ?= $(PREFIX)/sbin
+BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+DATADIR ?= $(PREFIX)/share
+# With what a scheduler of one's own is built: clang -I$(INCLUDEDIR)
+INCLUDEDIR ?= $(PREFIX)/include/mptcp-sched
+MANIFEST := $(BPFDIR)/manifest
+
+tree = $(sort $(wildcard $(foreach d,packaging dist systemd loader bench,$(d)/$(1) $(d)/*/$(1))))
+
+# into DIRECTORY MODE FILE...: lines of the table (install.sh)
+into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)
+
+INSTALLED = \
+	$(call into,$(SBINDIR),0755,$(B)/mptcp-sched) \
+	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
+	$(call into,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
+	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md)) \
+	$(call into,$(PREFIX)/lib/systemd/system,0644,$(call tree,*.service)) \
+	$(call into,$(DATADIR)/containers/oci/hooks.d,0644,$(call tree,*oci-hook*.json)) \
+	$(call into,$(DATADIR)/mptcp-sched,0644,$(call tree,*grafana*.json)) \
+	$(call into,$(DATADIR)/mptcp-sched,0644,$(call tree,mptcp-sched.conf))
+
+.PHONY: install uninstall
+install: loader bpf
+	$(Q)printf '$(INSTALLED)' | DESTDIR='$(DESTDIR)' packaging/install.sh install $(MANIFEST)
+
+uninstall:
+	$(Q)DESTDIR='$(DESTDIR)' packaging/install.sh uninstall $(MANIFEST)
