@@ -181,7 +181,7 @@ static bool sees_all(void)
 	ssize_t n = readlink("/proc/self/ns/pid", self, sizeof(self) - 1);
 
 	return n > 0 && !strcmp(self, first) &&
-	       !caps_missing(CAP_BIT(SYS_ADMIN) | CAP_BIT(SYS_PTRACE), missing, sizeof(missing));
+	       !caps_missing(CAP_BIT(ENTER) | CAP_BIT(PROCESSES), missing, sizeof(missing));
 }
 
 /* A namespace's cookie is never given to another, so what is gone only takes room. */
