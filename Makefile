@@ -31,7 +31,7 @@ endif
 .SUFFIXES:
 .PHONY: all bpf loader kmod kmod-install check-host lint format clean
 
-all: loader bpf bench-obj guest-obj
+all: loader bpf docs bench-obj guest-obj
 
 # --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
 
@@ -103,4 +103,4 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched

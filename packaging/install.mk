@@ -15,18 +15,36 @@ tree = $(sort $(wildcard $(foreach d,packaging dist systemd loader bench,$(d)/$(
 # into DIRECTORY MODE FILE...: lines of the table (install.sh)
 into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)
 
+# Made from the command's own tables: packaging/man/NAME.SECTION.in, and the completion
+MANUALS := $(patsubst packaging/man/%.in,$(B)/man/%,$(wildcard packaging/man/*.in))
+COMPLETION := $(B)/completion/mptcp-sched
+
+docs: $(MANUALS) $(COMPLETION)
+
+manual = $(Q)mkdir -p $(@D) && $(PYTHON) packaging/manual.py $(B)/mptcp-sched $< >$@
+
+$(B)/man/%: packaging/man/%.in packaging/manual.py $(B)/mptcp-sched
+	$(call say,MAN,$@)
+	$(manual)
+
+$(COMPLETION): packaging/completion.bash.in packaging/manual.py $(B)/mptcp-sched
+	$(call say,BASH,$@)
+	$(manual)
+
 INSTALLED = \
 	$(call into,$(SBINDIR),0755,$(B)/mptcp-sched) \
 	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
 	$(call into,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
 	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md)) \
+	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
+	$(call into,$(DATADIR)/bash-completion/completions,0644,$(COMPLETION)) \
 	$(call into,$(PREFIX)/lib/systemd/system,0644,$(call tree,*.service)) \
 	$(call into,$(DATADIR)/containers/oci/hooks.d,0644,$(call tree,*oci-hook*.json)) \
 	$(call into,$(DATADIR)/mptcp-sched,0644,$(call tree,*grafana*.json)) \
 	$(call into,$(DATADIR)/mptcp-sched,0644,$(call tree,mptcp-sched.conf))
 
-.PHONY: install uninstall
-install: loader bpf
+.PHONY: docs install uninstall
+install: loader bpf docs
 	$(Q)printf '$(INSTALLED)' | DESTDIR='$(DESTDIR)' packaging/install.sh install $(MANIFEST)
 
 uninstall:
