@@ -49,3 +49,16 @@ install: loader bpf docs
 
 uninstall:
 	$(Q)DESTDIR='$(DESTDIR)' packaging/install.sh uninstall $(MANIFEST)
+
+# --- Debian packages, made anew when something of theirs has changed
+
+DEB_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile \
+	$(foreach d,bpf include kmod loader loader/bpf,$(d)/*) dist/* dist/*/* systemd/*)
+
+.PHONY: deb
+deb: $(B)/deb/.made
+
+$(B)/deb/.made: $(DEB_SOURCES)
+	$(call say,DEB,$(VERSION))
+	$(Q)packaging/deb.sh $(VERSION) $(CURDIR)/$(B)/deb >$(B)/deb.log 2>&1 || { tail -n 30 $(B)/deb.log; exit 1; }
+	$(Q)touch $@

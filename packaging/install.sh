@@ -32,6 +32,7 @@ gone() {
 do_install() {
 	list=$(mktemp)
 	trap 'rm -f "$list"' EXIT
+	mkdir -p "$DESTDIR/"
 	while read -r mode source target; do
 		make_directory "$(dirname "$target")"
 		install -m "$mode" "$source" "$DESTDIR$target"

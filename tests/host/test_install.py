@@ -76,6 +76,11 @@ def test_uninstall_removes_what_install_made(dest, prefix):
     assert tree(*OUTSIDE) == outside
 
 
+def test_a_directory_that_is_not_there_yet(tmp_path):
+    make("install", tmp_path / "new/root")
+    assert (tmp_path / "new/root/usr/local/sbin/mptcp-sched").exists()
+
+
 def test_twice_is_as_once(dest):
     before = tree(dest)
     make("install", dest)

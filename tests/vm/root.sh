@@ -35,7 +35,7 @@ run=(
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
 # What makes and checks the Debian packages and the man pages.
-package=(debhelper dh-dkms dpkg-dev lintian mandoc groff-base man-db)
+package=(build-essential debhelper dh-dkms lintian mandoc groff-base man-db)
 from_next=(libbpf1 libbpf-dev)
 from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
 
