@@ -97,8 +97,9 @@ const char *caps_hint(int err, enum cap_need need)
 
 	if ((err != EPERM && err != EACCES) || !caps_missing(1U << need, name, sizeof(name)))
 		return NULL;
-	snprintf(hint, sizeof(hint), "it takes %s to %s: run it as root", name,
-		 needs_table[need].text);
+	snprintf(hint, sizeof(hint), "it takes %s %s%s: run it as root", name,
+		 *needs_table[need].when ? "" : "to ",
+		 *needs_table[need].when ? needs_table[need].when : needs_table[need].text);
 	return hint;
 }
 

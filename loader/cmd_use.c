@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "builtin.h"
+#include "caps.h"
 #include "cmd.h"
 #include "reinject.h"
 #include "world.h"
@@ -51,7 +52,7 @@ static enum exit_code select_sched(const struct netns *ns, const char *name, cha
 	if (!err)
 		err = netns_get_sched(ns, now);
 	if (err)
-		return fail(code_of(-err), "use", name, NULL,
+		return fail(code_of(-err), "use", name, caps_hint(-err, CAP_NEED_ENTER),
 			    "setting net.mptcp.scheduler failed: %s", strerror(-err));
 	if (strcmp(now, name))
 		return fail(EX_FAILED, "use", name, "somebody else may have changed it",

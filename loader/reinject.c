@@ -103,8 +103,8 @@ static enum exit_code attach_and_pin(struct reinject *skel, const char *operatio
 			    "the kernel refused to attach the program that asks for copies: %s%s",
 			    strerror(errno), libbpf_reason());
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		ret = fail(code_of(errno), operation, object, NULL, "cannot make " PIN_DIR ": %s",
-			   strerror(errno));
+		ret = fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+			   "cannot make " PIN_DIR ": %s", strerror(errno));
 	else if (bpf_obj_pin(bpf_link__fd(link), REINJECT_PIN))
 		ret = fail(code_of(errno), operation, object, NULL,
 			   "cannot pin it at " REINJECT_PIN ": %s", strerror(errno));
@@ -286,8 +286,12 @@ bool reinject_off(const struct netns *ns)
 	__u64 cookie;
 	int guard;
 
-	if (access(REINJECT_PIN, F_OK))
+	if (!is_there(REINJECT_PIN)) {
+		if (caps_hint(errno, CAP_NEED_PINS))
+			out_note("if data was copied early here, it still is: %s",
+				 caps_hint(errno, CAP_NEED_PINS));
 		return false;
+	}
 	guard = lock();
 	if (!find(&a)) {
 		if (!netns_cookie(ns, &cookie))
@@ -307,7 +311,7 @@ bool reinject_remove(const char *operation, enum exit_code *ret)
 	int guard, err;
 
 	*ret = EX_OK;
-	if (access(REINJECT_PIN, F_OK))
+	if (!is_there(REINJECT_PIN))
 		return false;
 	guard = lock();
 	err = find(&a);
