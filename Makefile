@@ -103,4 +103,5 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched

@@ -28,7 +28,7 @@ build=(
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
-	nginx-light curl iperf3 mptcpize mptcpd
+	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
 	python3-pytest python3-pytest-timeout
 )
 # What the lab's report is made with; no guest needs them.
