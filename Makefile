@@ -2,19 +2,13 @@
 #
 # make                      the command and the schedulers, into build/
 # make kmod KVER=...        the bridge module for an installed headers package
-# make install kmod-install [DESTDIR= PREFIX=/usr/local]
+# make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
 # make check-host           tests that need no VM; make lint: formatters, linters
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
-SBINDIR ?= $(PREFIX)/sbin
-BPFDIR ?= $(PREFIX)/lib/mptcp-sched
-UNITDIR ?= $(PREFIX)/lib/systemd/system
-EXAMPLEDIR ?= $(PREFIX)/share/doc/mptcp-sched/examples
-# Runtimes look nowhere else, whatever the prefix (oci-hooks(5)).
-HOOKDIR ?= /usr/share/containers/oci/hooks.d
 KVER ?= $(shell uname -r)
 
 B := build
@@ -35,9 +29,9 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod install kmod-install uninstall check-host lint format clean
+.PHONY: all bpf loader kmod kmod-install check-host lint format clean
 
-all: loader bpf bench-obj guest-obj
+all: loader bpf docs bench-obj guest-obj
 
 # --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
 
@@ -86,22 +80,9 @@ kmod:
 kmod-install:
 	$(Q)$(MAKE) -C kmod KVER=$(KVER) OUT=$(CURDIR)/$(B)/kmod/$(KVER) DESTDIR=$(DESTDIR) install
 
-install: all
-	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
-	$(Q)install -d $(DESTDIR)$(BPFDIR)
-	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
-	$(Q)install -d $(DESTDIR)$(HOOKDIR)
-	$(Q)sed 's,@SBINDIR@,$(SBINDIR),' dist/oci-hook.json.in > $(DESTDIR)$(HOOKDIR)/mptcp-sched.json
-	$(Q)install -d $(DESTDIR)$(UNITDIR)
-	$(Q)sed 's,@SBINDIR@,$(SBINDIR),' dist/mptcp-sched.service.in > \
-		$(DESTDIR)$(UNITDIR)/mptcp-sched.service
-	$(Q)install -D -m 0644 dist/mptcp-sched.conf $(DESTDIR)$(EXAMPLEDIR)/mptcp-sched.conf
+# --- installing
 
-uninstall:
-	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
-	$(Q)rm -rf $(DESTDIR)$(BPFDIR)
-	$(Q)rm -f $(DESTDIR)$(HOOKDIR)/mptcp-sched.json $(DESTDIR)$(UNITDIR)/mptcp-sched.service
-	$(Q)rm -rf $(DESTDIR)$(EXAMPLEDIR)
+include packaging/install.mk
 
 # --- checks
 
@@ -122,4 +103,5 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched

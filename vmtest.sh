@@ -184,7 +184,7 @@ bridge_script() {
 
 # The same for all of the project.
 build_script() {
-	printf '%s\n' "make -j2" "make install PREFIX=/usr"
+	printf '%s\n' "make -j2" "make install PREFIX=/usr" "make deb"
 	bridge_script
 }
 

@@ -8,13 +8,7 @@
 #include "caps.h"
 #include "config.h"
 
-struct opt {
-	const char *name;
-	char letter; /* 0: none */
-	const char *value, *text;
-};
-
-static const struct opt opts[NR_OPTS] = {
+const struct opt opts[NR_OPTS] = {
 	[OPT_JSON] = { "json", 'j', NULL, "print JSON" },
 	[OPT_VERBOSE] = { "verbose", 'v', NULL,
 			  "say more; libbpf's and the verifier's log (twice: all of it)" },

@@ -29,6 +29,14 @@ enum opt_id {
 /* These every command takes, before or behind its name. */
 #define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
 
+struct opt {
+	const char *name;
+	char letter; /* 0: none */
+	const char *value, *text;
+};
+
+extern const struct opt opts[NR_OPTS];
+
 #define MAX_SETS 64
 #define MAX_WORDS 32
 
@@ -49,7 +57,7 @@ struct command {
 	const char *details; /* further lines of `help COMMAND`, or NULL */
 	unsigned int opts;   /* OPT_BIT()s besides the global ones */
 	unsigned int min_words, max_words;
-	unsigned int caps; /* CAP_BIT()s of caps.h */
+	unsigned int caps; /* CAP_BIT()s of caps.h; 0: none is dropped */
 	enum exit_code (*run)(const struct args *args);
 };
 
@@ -63,5 +71,7 @@ enum exit_code args_command(struct args *args, const struct command *cmd, int ar
 
 void print_help(void);
 void print_command_help(const struct command *cmd);
+/* The same as one document for programs, of one command or, with NULL, of all. */
+void describe(const struct command *only);
 
 #endif /* MPS_ARGS_H */

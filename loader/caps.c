@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/capability.h>
+#include <sys/prctl.h>
 #include "caps.h"
 
 static const struct {
 	cap_value_t value;
-	const char *name, *text;
-} caps[NR_CAPS] = {
-#define CAP_ENTRY(id, text) { CAP_##id, "CAP_" #id, text },
-	CAPS(CAP_ENTRY)
+	const char *name, *when, *text;
+} needs_table[NR_CAP_NEEDS] = {
+#define CAP_ENTRY(id, cap, when, text) { CAP_##cap, "CAP_" #cap, when, text },
+	CAP_NEEDS(CAP_ENTRY)
 #undef CAP_ENTRY
 };
 
@@ -16,47 +19,100 @@ static bool has(cap_t state, unsigned int i)
 {
 	cap_flag_value_t set = CAP_CLEAR;
 
-	return !cap_get_flag(state, caps[i].value, CAP_EFFECTIVE, &set) && set == CAP_SET;
+	return !cap_get_flag(state, needs_table[i].value, CAP_EFFECTIVE, &set) && set == CAP_SET;
 }
 
-void caps_print(unsigned int which)
+void caps_print(unsigned int needs)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_CAPS; i++)
-		if (which & (1U << i))
-			printf("  %-17s %s\n", caps[i].name, caps[i].text);
+	for (i = 0; i < NR_CAP_NEEDS; i++)
+		if (needs & (1U << i))
+			printf("  %-17s %s%s%s\n", needs_table[i].name, needs_table[i].when,
+			       *needs_table[i].when ? ": " : "", needs_table[i].text);
 }
 
-unsigned int caps_missing(unsigned int wanted, char *names, size_t size)
+void caps_out(out_t *list, unsigned int needs)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_CAP_NEEDS; i++) {
+		out_t *item = needs & (1U << i) ? out_item(list) : NULL;
+
+		if (!item)
+			continue;
+		out_str(item, "name", "%s", needs_table[i].name);
+		if (*needs_table[i].when)
+			out_str(item, "when", "%s", needs_table[i].when);
+		else
+			out_null(item, "when");
+		out_str(item, "text", "%s", needs_table[i].text);
+	}
+}
+
+/* Several needs may take the same capability, which is named once. */
+static bool named_before(unsigned int needs, unsigned int i)
+{
+	unsigned int j;
+
+	for (j = 0; j < i; j++)
+		if (needs & (1U << j) && needs_table[j].value == needs_table[i].value)
+			return true;
+	return false;
+}
+
+unsigned int caps_missing(unsigned int needs, char *names, size_t size)
 {
 	cap_t state = cap_get_proc();
 	unsigned int i, missing = 0;
 	size_t at = 0;
 
 	*names = '\0';
-	for (i = 0; i < NR_CAPS; i++) {
-		if (!(wanted & (1U << i)) || (state && has(state, i)))
+	for (i = 0; i < NR_CAP_NEEDS; i++) {
+		if (!(needs & (1U << i)) || named_before(needs, i) || (state && has(state, i)))
 			continue;
 		if (at < size)
 			at += (size_t)snprintf(names + at, size - at, "%s%s", missing ? ", " : "",
-					       caps[i].name);
+					       needs_table[i].name);
 		missing++;
 	}
 	cap_free(state);
 	return missing;
 }
 
-static void drop_all_but(unsigned int wanted)
+unsigned int caps_always(unsigned int needs)
+{
+	unsigned int i, always = 0;
+
+	for (i = 0; i < NR_CAP_NEEDS; i++)
+		if (needs & (1U << i) && !*needs_table[i].when)
+			always |= 1U << i;
+	return always;
+}
+
+const char *caps_hint(int err, enum cap_need need)
+{
+	static char hint[200];
+	char name[32];
+
+	if ((err != EPERM && err != EACCES) || !caps_missing(1U << need, name, sizeof(name)))
+		return NULL;
+	snprintf(hint, sizeof(hint), "it takes %s %s%s: run it as root", name,
+		 *needs_table[need].when ? "" : "to ",
+		 *needs_table[need].when ? needs_table[need].when : needs_table[need].text);
+	return hint;
+}
+
+static void drop_all_but(unsigned int needs)
 {
 	cap_t now = cap_get_proc(), kept = cap_init();
 	unsigned int i;
 
-	for (i = 0; now && kept && i < NR_CAPS; i++) {
-		if (!(wanted & (1U << i)) || !has(now, i))
+	for (i = 0; now && kept && i < NR_CAP_NEEDS; i++) {
+		if (!(needs & (1U << i)) || !has(now, i))
 			continue;
-		cap_set_flag(kept, CAP_PERMITTED, 1, &caps[i].value, CAP_SET);
-		cap_set_flag(kept, CAP_EFFECTIVE, 1, &caps[i].value, CAP_SET);
+		cap_set_flag(kept, CAP_PERMITTED, 1, &needs_table[i].value, CAP_SET);
+		cap_set_flag(kept, CAP_EFFECTIVE, 1, &needs_table[i].value, CAP_SET);
 	}
 	/* a refusal leaves more privilege than needed, which harms no command */
 	if (now && kept)
@@ -65,12 +121,26 @@ static void drop_all_but(unsigned int wanted)
 	cap_free(kept);
 }
 
-enum exit_code caps_confine(const char *command, unsigned int wanted)
+enum exit_code caps_confine(const char *command, unsigned int needs)
 {
 	char names[200];
 
-	if (caps_missing(wanted & CAPS_ESSENTIAL, names, sizeof(names)))
+	if (caps_missing(caps_always(needs), names, sizeof(names)))
 		return fail(EX_PERMISSION, "run", command, "run it as root", "it needs %s", names);
-	drop_all_but(wanted);
+	drop_all_but(needs);
 	return EX_OK;
+}
+
+/* Root's programs have their capabilities anyhow; others only what is inheritable and ambient. */
+void caps_lend(enum cap_need need, bool lend)
+{
+	cap_value_t value = needs_table[need].value;
+	cap_t state = cap_get_proc();
+
+	if (state && has(state, need)) {
+		cap_set_flag(state, CAP_INHERITABLE, 1, &value, lend ? CAP_SET : CAP_CLEAR);
+		if (!cap_set_proc(state) && lend)
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, value, 0, 0);
+	}
+	cap_free(state);
 }

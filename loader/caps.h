@@ -1,46 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Least privilege: what a command needs is in its table entry, the rest is dropped. */
+/*
+ * Least privilege: a command's table entry says what it does that takes a
+ * capability; help, man page and checks follow from that, the rest is dropped.
+ */
 #ifndef MPS_CAPS_H
 #define MPS_CAPS_H
 
 #include <stddef.h>
+#include "out.h"
 #include "report.h"
 
-/* X(ID, what for) */
-#define CAPS(X)                                                                \
-	X(SYS_ADMIN, "look BPF objects up by id, enter network namespaces")    \
-	X(BPF, "load BPF programs and maps")                                   \
-	X(PERFMON, "let BPF programs read kernel structures")                  \
-	X(NET_ADMIN, "load network programs, change net.mptcp.scheduler")      \
-	X(SYS_MODULE, "load the bridge module")                                \
-	X(SYS_PTRACE, "find the network namespaces of other users' processes") \
-	X(DAC_OVERRIDE, "write below /sys/fs/bpf and read other users' files")
+/*
+ * X(ID, capability, when, what it is taken for). when: "" where the command
+ * never goes without; else only then, and what fails without it names it.
+ */
+#define CAP_NEEDS(X)                                                                              \
+	X(LOOKUP, SYS_ADMIN, "", "find schedulers, maps and the bridge's types by their BPF ids") \
+	X(PROGRAM, BPF, "", "load BPF programs and maps")                                         \
+	X(TRACE, PERFMON, "", "let BPF programs read the kernel's structures")                    \
+	X(SYSCTL, NET_ADMIN, "", "write net.mptcp.scheduler")                                     \
+	X(ENTER, SYS_ADMIN, "for other network namespaces", "enter them")                         \
+	X(LOOK, SYS_ADMIN, "to see more than names",                                              \
+	  "find schedulers by their BPF ids, enter "                                              \
+	  "network namespaces")                                                                   \
+	X(PROCESSES, SYS_PTRACE, "for namespaces of other users' processes that have no name",    \
+	  "find them")                                                                            \
+	X(MODULE, SYS_MODULE, "while the bridge module is wanted and not there", "load it")       \
+	X(PINS, DAC_OVERRIDE, "where /sys/fs/bpf belongs to another user",                        \
+	  "make and remove pins there")                                                           \
+	X(OTHERS_PINS, DAC_OVERRIDE, "for schedulers that another user has pinned",               \
+	  "tell that they are pinned: the kernel opens a pin for writing only")
 
-enum cap_index {
-#define CAP_ENUM(id, text) CAP_INDEX_##id,
-	CAPS(CAP_ENUM)
+enum cap_need {
+#define CAP_ENUM(id, cap, when, text) CAP_NEED_##id,
+	CAP_NEEDS(CAP_ENUM)
 #undef CAP_ENUM
-		NR_CAPS
+		NR_CAP_NEEDS
 };
 
-#define CAP_BIT(id) (1U << CAP_INDEX_##id)
+#define CAP_BIT(id) (1U << CAP_NEED_##id)
 
-/* To look at the kernel's schedulers and sockets. */
-#define CAPS_LOOK                                                                     \
-	(CAP_BIT(SYS_ADMIN) | CAP_BIT(BPF) | CAP_BIT(PERFMON) | CAP_BIT(SYS_PTRACE) | \
-	 CAP_BIT(DAC_OVERRIDE))
-#define CAPS_CHANGE (CAPS_LOOK | CAP_BIT(NET_ADMIN) | CAP_BIT(SYS_MODULE))
+#define CAPS_LIST (CAP_BIT(LOOK) | CAP_BIT(PROCESSES) | CAP_BIT(OTHERS_PINS))
+/* To read statistics: nothing that could write. */
+#define CAPS_STATS \
+	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(ENTER) | CAP_BIT(PROCESSES))
+/* To look at the kernel's schedulers, sockets and pins. */
+#define CAPS_LOOK (CAPS_STATS | CAP_BIT(OTHERS_PINS))
+#define CAPS_LOAD \
+	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(MODULE) | CAP_BIT(PINS))
+#define CAPS_UNLOAD (CAPS_STATS | CAP_BIT(PINS))
+#define CAPS_CHANGE (CAPS_STATS | CAPS_LOAD | CAP_BIT(SYSCTL))
 
-/* Those that a command cannot do without; SYS_MODULE matters for the bridge only. */
-#define CAPS_ESSENTIAL (CAP_BIT(SYS_ADMIN) | CAP_BIT(BPF) | CAP_BIT(PERFMON) | CAP_BIT(NET_ADMIN))
+/* For the help text: each capability with what it is for. */
+void caps_print(unsigned int needs);
+/* The same as objects of a list. */
+void caps_out(out_t *list, unsigned int needs);
 
-/* For the help text: each of them with what it is for. */
-void caps_print(unsigned int which);
+/* Names of the capabilities that `needs` take and this process lacks; returns how many. */
+unsigned int caps_missing(unsigned int needs, char *names, size_t size);
+/* Those of `needs` that a command never goes without. */
+unsigned int caps_always(unsigned int needs);
 
-/* Names of those of `wanted` that this process lacks; returns how many. */
-unsigned int caps_missing(unsigned int wanted, char *names, size_t size);
+/* What to do about err, where it comes from a lack of what `need` takes; else NULL. */
+const char *caps_hint(int err, enum cap_need need);
 
-/* Fails with EX_PERMISSION where an essential one lacks; then drops all but `wanted`. */
-enum exit_code caps_confine(const char *command, unsigned int wanted);
+/* Fails with EX_PERMISSION where a command cannot do without; then drops all but those. */
+enum exit_code caps_confine(const char *command, unsigned int needs);
+
+/* A program that is run next has this one too, whoever the user is. */
+void caps_lend(enum cap_need need, bool lend);
 
 #endif /* MPS_CAPS_H */

@@ -173,8 +173,11 @@ static void check_caps(void)
 {
 	char names[200];
 
-	if (caps_missing(CAPS_CHANGE, names, sizeof(names)))
+	if (caps_missing(caps_always(CAPS_CHANGE), names, sizeof(names)))
 		check(GRADE_FAIL, "capabilities", "run it as root", "missing %s", names);
+	else if (caps_missing(CAPS_CHANGE, names, sizeof(names)))
+		check(GRADE_WARN, "capabilities", "`" PROGRAM " help COMMAND` says what for",
+		      "missing %s", names);
 	else
 		check(GRADE_OK, "capabilities", NULL, "all");
 }

@@ -123,8 +123,8 @@ enum exit_code cmd_list(const struct args *args)
 		out_table(list, cols, "");
 	if (ret == EX_OK && args->verbose)
 		print_tunables(list);
-	if (ret == EX_OK && caps_missing(CAP_BIT(SYS_ADMIN), missing, sizeof(missing)))
-		out_note("without %s not every namespace and origin is visible", missing);
+	if (ret == EX_OK && caps_missing(CAPS_LIST, missing, sizeof(missing)))
+		out_note("without %s not every namespace, origin and pin is visible", missing);
 	world_free(&w);
 	return ret;
 }

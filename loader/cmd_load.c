@@ -6,12 +6,14 @@
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "caps.h"
 #include "cmd.h"
 #include "lock.h"
 #include "object.h"
 #include "out.h"
 #include "registry.h"
 #include "tracers.h"
+#include "util.h"
 
 #define HINT_LIST "`" PROGRAM " list` shows what there is"
 
@@ -29,7 +31,7 @@ static enum exit_code open_object(struct object *o, const char *operation, const
 
 	if (b)
 		return object_open_builtin(o, operation, b, form);
-	if (is_file(what) || !access(what, F_OK))
+	if (is_file(what) || is_there(what))
 		return object_open_file(o, operation, what, form);
 	return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
 }
@@ -49,19 +51,24 @@ static enum exit_code check_name(const struct object *o, const char *operation)
 
 static enum exit_code check_bpffs(const char *operation, const char *object)
 {
+	struct stat st;
+
 	if (!is_bpffs(BPFFS))
 		return fail(EX_FAILED, operation, object, "`mount -t bpf bpf " BPFFS "` mounts it",
 			    BPFFS " is not a bpffs");
-	if (!access(PIN_DIR, F_OK) && !is_bpffs(PIN_DIR))
+	if (is_there(PIN_DIR) && !is_bpffs(PIN_DIR))
 		return fail(EX_FAILED, operation, object, "unmount what lies over it",
 			    PIN_DIR " is not in a bpffs");
+	if (!stat(PIN_DIR, &st) && st.st_mode & 077)
+		return fail(EX_FAILED, operation, object, "`chmod 700 " PIN_DIR "` closes it",
+			    PIN_DIR " is open to other users (mode %o)", st.st_mode & 07777);
 	return EX_OK;
 }
 
 /* A pin whose scheduler is gone (its link was detached) would stand in the way. */
 static enum exit_code check_pin(const struct object *o, const char *operation, const char *path)
 {
-	if (access(path, F_OK))
+	if (!is_there(path))
 		return EX_OK;
 	return fail(EX_FAILED, operation, o->what,
 		    pin_link_id(path) ? "`" PROGRAM " unload` of that name removes it"
@@ -87,12 +94,12 @@ static enum exit_code pin(const struct object *o, const char *operation, struct 
 	enum exit_code ret;
 
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		return fail(code_of(errno), operation, o->what, NULL, "cannot make " PIN_DIR ": %s",
-			    strerror(errno));
+		return fail(code_of(errno), operation, o->what, caps_hint(errno, CAP_NEED_PINS),
+			    "cannot make " PIN_DIR ": %s", strerror(errno));
 	ret = tracers_pin(tracers, o, operation);
 	if (ret == EX_OK && bpf_link__pin(link, path))
-		ret = fail(code_of(errno), operation, o->what, NULL, "cannot pin it at %s: %s",
-			   path, strerror(errno));
+		ret = fail(code_of(errno), operation, o->what, caps_hint(errno, CAP_NEED_PINS),
+			   "cannot pin it at %s: %s", path, strerror(errno));
 	return ret;
 }
 
@@ -191,7 +198,7 @@ enum exit_code load_sched(const char *operation, const char *what, const struct 
 	enum exit_code ret;
 
 	/* what can be wrong with the words is told before the kernel is touched */
-	if (!builtin_find(what) && access(what, F_OK))
+	if (!builtin_find(what) && !is_there(what))
 		return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
 	ret = kern_require(operation, what, &k);
 	if (ret == EX_OK)

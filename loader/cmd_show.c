@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/utsname.h>
+#include "caps.h"
 #include "cmd.h"
 #include "kern.h"
 #include "reinject.h"
@@ -187,12 +188,15 @@ static void out_world(struct world *w)
 enum exit_code cmd_show(const struct args *args)
 {
 	struct world w;
+	char missing[200];
 	enum exit_code ret = world_read(&w, "show");
 
 	if (ret == EX_OK) {
 		out_kernel();
 		out_world(&w);
 	}
+	if (ret == EX_OK && caps_missing(CAPS_LOOK, missing, sizeof(missing)))
+		out_note("without %s not every namespace and pin is visible", missing);
 	world_free(&w);
 	return ret;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/socket.h>
+#include "caps.h"
 #include "cmd.h"
 #include "out.h"
 #include "netns.h"
@@ -218,6 +219,7 @@ enum exit_code cmd_stats(const struct args *args)
 {
 	struct netns ns, *only = NULL;
 	struct stats *skel;
+	char missing[200];
 	enum exit_code ret;
 
 	if (args->netns || args->container) {
@@ -229,6 +231,8 @@ enum exit_code cmd_stats(const struct args *args)
 	skel = reader_open();
 	if (!skel)
 		return code_of(errno);
+	if (caps_missing(CAPS_STATS, missing, sizeof(missing)))
+		out_note("without %s not every namespace has its name here", missing);
 	ret = args->watch > 0 ? watch(skel, only, args->watch) : print_once(skel, only);
 	reader_close(skel);
 	return ret;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "caps.h"
 #include "cmd.h"
 #include "holders.h"
 #include "kern.h"
@@ -32,6 +33,20 @@ static enum exit_code not_ours(const char *name, const struct sched *s)
 	return fail(EX_FAILED, "unload", name, "remove that to unregister it",
 		    "it was registered by another program; its link (id %u) is held by %s",
 		    s->link_id, *holders ? holders : "something out of sight");
+}
+
+/* Registered, and not by a pin of ours: or by one that this user may not look at? */
+static enum exit_code not_visibly_ours(const char *name, const struct sched *s, const char *path)
+{
+	const char *hint;
+
+	errno = 0;
+	if (pin_link_id(path) == s->link_id)
+		return not_ours(name, s);
+	hint = caps_hint(errno, CAP_NEED_PINS);
+	if (!hint)
+		return not_ours(name, s);
+	return fail(EX_PERMISSION, "unload", name, hint, "cannot look at %s", path);
 }
 
 static enum exit_code check_unused(struct world *w, const char *name)
@@ -81,7 +96,7 @@ static bool bridge_is_released(const struct world *w, __u32 map_id, int refs_bef
 
 	if (refs_before <= 0)
 		return true;
-	if (!access(REINJECT_PIN, F_OK))
+	if (is_there(REINJECT_PIN))
 		return kern_bridge_refs() < refs_before;
 	for (i = 0; i < w->schedulers.nr; i++)
 		if (w->schedulers.sched[i].map_id && w->schedulers.sched[i].map_id != map_id &&
@@ -128,8 +143,8 @@ static enum exit_code remove_pin(const char *name)
 	if (fd < 0 && errno == ENOENT)
 		return EX_OK;
 	if (fd < 0 || unlink(path)) {
-		ret = fail(code_of(errno), "unload", name, NULL, "cannot remove %s: %s", path,
-			   strerror(errno));
+		ret = fail(code_of(errno), "unload", name, caps_hint(errno, CAP_NEED_PINS),
+			   "cannot remove %s: %s", path, strerror(errno));
 	} else if (bpf_link_detach(fd) && errno != EOPNOTSUPP && errno != EINVAL) {
 		ret = fail(code_of(errno), "unload", name, NULL, "cannot detach %s: %s", path,
 			   strerror(errno));
@@ -222,7 +237,7 @@ static enum exit_code unload_one(struct world *w, const char *name, bool force)
 		return fail(EX_FAILED, "unload", name, "`" PROGRAM " list` shows what there is",
 			    "no such scheduler is loaded");
 	if (s && !s->pinned)
-		return not_ours(name, s);
+		return not_visibly_ours(name, s, path);
 	if (!force) {
 		enum exit_code ret = check_unused(w, name);
 
@@ -278,6 +293,9 @@ static enum exit_code unload_all(struct world *w, bool force)
 	unsigned int i, n = 0;
 	struct dirent *e;
 
+	if (!dir && caps_hint(errno, CAP_NEED_PINS))
+		return fail(EX_PERMISSION, "unload", PIN_DIR, caps_hint(errno, CAP_NEED_PINS), "%s",
+			    strerror(errno));
 	out_list(out_root(), "unloaded");
 	while (dir && n < MAX_AVAILABLE && (e = readdir(dir)))
 		n += add_name(names, n, e->d_name);
@@ -295,8 +313,13 @@ static enum exit_code unload_all(struct world *w, bool force)
 enum exit_code unload_sched(const char *name, bool force)
 {
 	struct world w;
+	char missing[200];
 	enum exit_code ret = world_read(&w, "unload");
 
+	if (!force && caps_missing(CAP_BIT(PROCESSES), missing, sizeof(missing)))
+		out_note("without %s only namespaces with a name, and of this user's processes, "
+			 "were asked whether they select it",
+			 missing);
 	if (ret == EX_OK)
 		ret = unload_one(&w, name, force);
 	world_free(&w);

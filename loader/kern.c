@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/btf.h>
+#include "caps.h"
 #include "kern.h"
 #include "util.h"
 
@@ -113,6 +114,16 @@ static int run_modprobe(const char *option, char *why, size_t size)
 	return status;
 }
 
+static int insert_bridge(char *why, size_t size)
+{
+	int status;
+
+	caps_lend(CAP_NEED_MODULE, true);
+	status = run_modprobe("--", why, size);
+	caps_lend(CAP_NEED_MODULE, false);
+	return status;
+}
+
 bool kern_bridge_installed(void)
 {
 	char why[300] = "";
@@ -142,7 +153,7 @@ bool kern_want_retrans(void)
 	char why[300] = "";
 
 	if (!kern_has_retrans() && access("/sys/module/" BRIDGE, F_OK))
-		run_modprobe("--", why, sizeof(why));
+		insert_bridge(why, sizeof(why));
 	return kern_has_retrans();
 }
 
@@ -151,11 +162,14 @@ static enum exit_code load_bridge(const char *operation, const char *object, str
 	char why[300] = "";
 	int status;
 
-	status = run_modprobe("--", why, sizeof(why));
+	status = insert_bridge(why, sizeof(why));
 	if (!status)
 		kern_probe(k);
 	if (k->support != SUPPORT_NONE)
 		return EX_OK;
+	if (kern_bridge_installed() && caps_hint(EPERM, CAP_NEED_MODULE))
+		return fail(EX_PERMISSION, operation, object, caps_hint(EPERM, CAP_NEED_MODULE),
+			    "the bridge module " BRIDGE " could not be loaded (%s)", why);
 	return fail(EX_KERNEL, operation, object,
 		    "install it with DKMS or `make kmod kmod-install`; where it is installed, "
 		    "`dmesg` has its reason",

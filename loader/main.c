@@ -25,15 +25,15 @@ static const char stats_details[] =
 
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
-	  "With --verbose also their tunables.", 0, 0, 0, 0, cmd_list },
+	  "With --verbose also their tunables.", 0, 0, 0, CAPS_LIST, cmd_list },
 	{ "load", "NAME|FILE.o", "register a scheduler and pin it",
 	  "It stays after this command ends, until `unload` or the next boot. Loads the bridge\n"
 	  "module where the kernel needs it. Other programs of the object, such as the one that\n"
 	  "asks for copies of data, are attached with it; without the bridge there are no copies.",
-	  OPT_BIT(SET) | OPT_BIT(TIMEOUT), 1, 1, CAPS_CHANGE, cmd_load },
+	  OPT_BIT(SET) | OPT_BIT(TIMEOUT), 1, 1, CAPS_LOAD, cmd_load },
 	{ "unload", "NAME|--all", "unregister what was loaded",
 	  "Refused while a network namespace selects it. Live connections keep it until they end.",
-	  OPT_BIT(ALL) | OPT_BIT(FORCE) | OPT_BIT(TIMEOUT), 1, 1, CAPS_CHANGE, cmd_unload },
+	  OPT_BIT(ALL) | OPT_BIT(FORCE) | OPT_BIT(TIMEOUT), 1, 1, CAPS_UNLOAD, cmd_unload },
 	{ "use", "NAME", "select a scheduler in a network namespace",
 	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
 	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
@@ -55,7 +55,7 @@ const struct command commands[] = {
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
 	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(WATCH), 0, 0,
-	  CAPS_LOOK, cmd_stats },
+	  CAPS_STATS, cmd_stats },
 	{ "apply", "", "make the system match the configuration file",
 	  "Loads the schedulers of [load], with the tunables there and defaults for the others, and\n"
 	  "selects them in the namespaces of [root] and [netns]. What the file does not mention\n"
@@ -71,7 +71,9 @@ const struct command commands[] = {
 	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
-	{ "help", "[COMMAND]", "this text, or more on one command", NULL, 0, 0, 1, 0, cmd_help },
+	{ "help", "[COMMAND]", "this text, or more on one command",
+	  "With --json the tables of commands, options, exit codes and capabilities.", 0, 0, 1, 0,
+	  cmd_help },
 	{ 0 },
 };
 
@@ -93,16 +95,19 @@ static enum exit_code unknown(const char *name)
 
 static enum exit_code cmd_help(const struct args *args)
 {
-	const struct command *cmd;
+	const struct command *cmd = NULL;
 
-	if (!args->nr_words) {
-		print_help();
-		return EX_OK;
+	if (args->nr_words) {
+		cmd = command_find(args->word[0]);
+		if (!cmd)
+			return unknown(args->word[0]);
 	}
-	cmd = command_find(args->word[0]);
-	if (!cmd)
-		return unknown(args->word[0]);
-	print_command_help(cmd);
+	if (args->json)
+		describe(cmd);
+	else if (cmd)
+		print_command_help(cmd);
+	else
+		print_help();
 	return EX_OK;
 }
 

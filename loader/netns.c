@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <linux/nsfs.h>
+#include "caps.h"
 #include "kern.h"
 #include "netns.h"
 #include "util.h"
@@ -304,7 +305,8 @@ enum exit_code netns_resolve(struct netns *ns, const char *operation, const char
 		return fail(EX_FAILED, operation, text ? text : SELF, hint,
 			    "no such network namespace");
 	if (fd < 0)
-		return fail(code_of(-fd), operation, ns->path, hint, "%s", strerror(-fd));
+		return fail(code_of(-fd), operation, ns->path,
+			    caps_hint(-fd, CAP_NEED_PROCESSES) ?: hint, "%s", strerror(-fd));
 	close(fd);
 	ns->ino = inode_of(ns->path);
 	ns->self = ns->ino == inode_of(SELF);

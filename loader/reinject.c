@@ -85,8 +85,8 @@ static enum exit_code attach_and_pin(struct reinject *skel, const char *operatio
 			    "the kernel refused to attach the program that asks for copies: %s%s",
 			    strerror(errno), libbpf_reason());
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		ret = fail(code_of(errno), operation, object, NULL, "cannot make " PIN_DIR ": %s",
-			   strerror(errno));
+		ret = fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+			   "cannot make " PIN_DIR ": %s", strerror(errno));
 	else if (bpf_obj_pin(bpf_link__fd(link), REINJECT_PIN))
 		ret = fail(code_of(errno), operation, object, NULL,
 			   "cannot pin it at " REINJECT_PIN ": %s", strerror(errno));
@@ -163,7 +163,7 @@ static bool sees_all(void)
 	ssize_t n = readlink("/proc/self/ns/pid", self, sizeof(self) - 1);
 
 	return n > 0 && !strcmp(self, first) &&
-	       !caps_missing(CAP_BIT(SYS_ADMIN) | CAP_BIT(SYS_PTRACE), missing, sizeof(missing));
+	       !caps_missing(CAP_BIT(ENTER) | CAP_BIT(PROCESSES), missing, sizeof(missing));
 }
 
 /* A namespace's cookie is never given to another, so what is gone only takes room. */
@@ -265,8 +265,12 @@ bool reinject_off(const struct netns *ns)
 	bool was_on = false;
 	__u64 cookie;
 
-	if (access(REINJECT_PIN, F_OK))
+	if (!is_there(REINJECT_PIN)) {
+		if (caps_hint(errno, CAP_NEED_PINS))
+			out_note("if data was copied early here, it still is: %s",
+				 caps_hint(errno, CAP_NEED_PINS));
 		return false;
+	}
 	if (!find(&a)) {
 		if (!netns_cookie(ns, &cookie))
 			was_on = !bpf_map_delete_elem(a.map, &cookie);
@@ -284,7 +288,7 @@ bool reinject_remove(const char *operation, enum exit_code *ret)
 	int err;
 
 	*ret = EX_OK;
-	if (access(REINJECT_PIN, F_OK))
+	if (!is_there(REINJECT_PIN))
 		return false;
 	err = find(&a);
 	/* whatever it is, it is ours */

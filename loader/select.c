@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "builtin.h"
+#include "caps.h"
 #include "cmd.h"
 #include "reinject.h"
 #include "select.h"
@@ -56,7 +57,7 @@ static enum exit_code set_sched(const char *operation, const struct netns *ns, c
 	if (done->gone)
 		return EX_FAILED;
 	if (err)
-		return fail(code_of(-err), operation, name, NULL,
+		return fail(code_of(-err), operation, name, caps_hint(-err, CAP_NEED_ENTER),
 			    "setting net.mptcp.scheduler failed: %s", strerror(-err));
 	if (strcmp(now, name))
 		return fail(EX_FAILED, operation, name, "somebody else may have changed it",

@@ -6,9 +6,11 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "caps.h"
 #include "kern.h"
 #include "registry.h"
 #include "tracers.h"
+#include "util.h"
 
 static bool is_tracer(const struct bpf_program *prog)
 {
@@ -47,7 +49,7 @@ enum exit_code tracers_check_pins(const struct object *o, const char *operation)
 			return fail(EX_FAILED, operation, o->what, NULL,
 				    "it has more than %d programs to attach", MAX_TRACERS);
 		path_of(o, bpf_program__name(prog), path, sizeof(path));
-		if (!access(path, F_OK))
+		if (is_there(path))
 			return fail(EX_FAILED, operation, o->what, hint, "%s exists already", path);
 	}
 	return EX_OK;
@@ -190,7 +192,7 @@ enum exit_code tracer_pins_take(struct tracer_pins *p, const char *operation, co
 			continue;
 		err = take(p, e->d_name);
 		if (err)
-			ret = fail(code_of(-err), operation, name, NULL,
+			ret = fail(code_of(-err), operation, name, caps_hint(-err, CAP_NEED_PINS),
 				   "cannot remove " PIN_DIR "/%s: %s", e->d_name, strerror(-err));
 	}
 	if (dir)

@@ -83,6 +83,11 @@ void sleep_ms(unsigned int ms)
 	nanosleep(&ts, NULL);
 }
 
+bool is_there(const char *path)
+{
+	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+}
+
 const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);

@@ -22,6 +22,9 @@ void *grow(void *array, unsigned int used, size_t size);
 
 void sleep_ms(unsigned int ms);
 
+/* Is it there for this process? access() asks for the real user without capabilities. */
+bool is_there(const char *path);
+
 /* The named member of struct `id`, or NULL. */
 const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name);
 

@@ -114,6 +114,8 @@ CASES = {
         ["load", "bpf_ecf", "--set"], USAGE, "run", "--set", "needs a value", "help"),
     "one word too many": (["load", "a", "b"], USAGE, "run", "load", "too many", "help"),
     "one word too few": (["load"], USAGE, "run", "load", "it takes", "help"),
+    "help on no command": (
+        ["help", "frobnicate"], USAGE, "run", "frobnicate", "no such command", "help"),
     "interval that is none": (
         ["stats", "--watch", "never"], USAGE, "run", "--watch", "seconds", "help"),
     "interval out of range": (
@@ -261,6 +263,16 @@ def test_help_and_version_are_no_errors(line):
     result = sched(*line)
     assert (result.code, result.err) == (0, "")
     assert result.out
+
+
+def test_help_as_tables_and_as_text_say_the_same():
+    text, tables = sched("help").out, ok("help")
+    assert [c["name"] for c in tables["commands"]] == re.findall(r"^  ([a-z]+) ", text.split("Options")[0], re.MULTILINE)  # fmt: skip
+    assert [c["name"] for c in ok("help", "load")["commands"]] == ["load"]
+    for command in tables["commands"]:
+        body = sched("help", command["name"]).out
+        names = {c["name"] for c in command["capabilities"]}
+        assert set(re.findall(r"^  (CAP_\w+)", body, re.MULTILINE)) == names
 
 
 def test_the_exit_codes_are_documented():

@@ -68,7 +68,7 @@ SKIP_DIRS = {
     "/usr/share/man", "/usr/share/locale", "/usr/share/info", "/usr/share/qemu",
     "/usr/share/perl", "/usr/share/perl5", "/usr/share/seabios", "/usr/share/zoneinfo",
     "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
-    "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/gconv",
+    "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/perl5", "/usr/lib/x86_64-linux-gnu/gconv",
     "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
     "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/x86_64-linux-gnu/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
@@ -78,7 +78,8 @@ SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
     r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter|"
     r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|lxml|sympy|mpmath|scipy|dateutil)|"
-    r"/usr/share/(matplotlib|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
+    r"/usr/share/(lintian|groff|debhelper|auto|aclocal|gettext|iso-codes|libtool|xml|"
+    r"matplotlib|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
     r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
     r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
     r"\.a$|/usr/bin/(qemu-|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|x86_64-linux-gnu-|ld$|ld\.|sqv)"

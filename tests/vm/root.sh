@@ -28,7 +28,7 @@ build=(
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
-	nginx-light curl iperf3 mptcpize
+	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
 	python3-pytest python3-pytest-timeout
 )
 # What selects and starts: container runtimes, and the checks of the unit file.
@@ -36,6 +36,8 @@ services=(crun podman systemd)
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
+# What makes and checks the Debian packages and the man pages.
+package=(build-essential debhelper dh-dkms lintian mandoc groff-base man-db)
 from_next=(libbpf1 libbpf-dev)
 from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
 
@@ -75,7 +77,7 @@ hook_packages() {
 	local p named=()
 	for p in "${from_next[@]}"; do named+=("$p/$next"); done
 	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${services[@]}" \
-		"${report[@]}" "${lint[@]}" "${named[@]}"
+		"${report[@]}" "${lint[@]}" "${package[@]}" "${named[@]}"
 	# The release's kernel is in; the backport of the same meta package goes beside it.
 	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
 	# What tiny-initramfs made is not used, guests get their own.

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make install/uninstall: one table says what goes where. A file of a kind that is named here is
+# installed by being in the tree.
+
+SBINDIR ?= $(PREFIX)/sbin
+BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+DATADIR ?= $(PREFIX)/share
+# With what a scheduler of one's own is built: clang -I$(INCLUDEDIR)
+INCLUDEDIR ?= $(PREFIX)/include/mptcp-sched
+MANIFEST := $(BPFDIR)/manifest
+
+# Units, and the hook of container runtimes, which look nowhere else whatever the prefix
+# (oci-hooks(5)).
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+HOOKDIR ?= /usr/share/containers/oci/hooks.d
+
+# into DIRECTORY MODE FILE...: lines of the table (install.sh)
+into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)
+
+# Made from the command's own tables: packaging/man/NAME.SECTION.in, and the completion
+MANUALS := $(patsubst packaging/man/%.in,$(B)/man/%,$(wildcard packaging/man/*.in))
+COMPLETION := $(B)/completion/mptcp-sched
+
+# What names the command's place, which may be another one each time
+TEMPLATES := $(wildcard dist/*.in)
+MADE := $(patsubst dist/%.in,$(B)/dist/%,$(TEMPLATES))
+
+.PHONY: $(MADE)
+$(MADE): $(B)/dist/%: dist/%.in
+	$(Q)mkdir -p $(@D) && sed 's,@SBINDIR@,$(SBINDIR),' $< >$@
+
+docs: $(MANUALS) $(COMPLETION)
+
+manual = $(Q)mkdir -p $(@D) && $(PYTHON) packaging/manual.py $(B)/mptcp-sched $< >$@
+
+$(B)/man/%: packaging/man/%.in packaging/manual.py $(B)/mptcp-sched
+	$(call say,MAN,$@)
+	$(manual)
+
+$(COMPLETION): packaging/completion.bash.in packaging/manual.py $(B)/mptcp-sched
+	$(call say,BASH,$@)
+	$(manual)
+
+INSTALLED = \
+	$(call into,$(SBINDIR),0755,$(B)/mptcp-sched) \
+	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
+	$(call into,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
+	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md)) \
+	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
+	$(call into,$(DATADIR)/bash-completion/completions,0644,$(COMPLETION)) \
+	$(call into,$(UNITDIR),0644,$(filter %.service,$(MADE))) \
+	$(call into,$(HOOKDIR),0644,$(filter %.json,$(MADE))) \
+	$(call into,$(DATADIR)/doc/mptcp-sched/examples,0644,dist/mptcp-sched.conf)
+
+.PHONY: docs install uninstall
+install: loader bpf docs $(MADE)
+	$(Q)printf '$(INSTALLED)' | DESTDIR='$(DESTDIR)' packaging/install.sh install $(MANIFEST)
+
+uninstall:
+	$(Q)DESTDIR='$(DESTDIR)' packaging/install.sh uninstall $(MANIFEST)
+
+# --- Debian packages, made anew when something of theirs has changed
+
+DEB_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile \
+	$(foreach d,bpf include kmod loader loader/bpf,$(d)/*) dist/*)
+
+.PHONY: deb
+deb: $(B)/deb/.made
+
+$(B)/deb/.made: $(DEB_SOURCES)
+	$(call say,DEB,$(VERSION))
+	$(Q)packaging/deb.sh $(VERSION) $(CURDIR)/$(B)/deb >$(B)/deb.log 2>&1 || { tail -n 30 $(B)/deb.log; exit 1; }
+	$(Q)touch $@

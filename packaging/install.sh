@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# install.sh install|uninstall MANIFEST        (with DESTDIR and, to install, a table on stdin)
+#
+# The table has a line "MODE SOURCE TARGET" per file. MANIFEST, a file of the installation, lists
+# what was made: files, and directories that were not there before. So `uninstall` removes exactly
+# that, from whichever tree and version it is called, and installing anew removes what the version
+# before had and this one has not.
+
+set -eu
+: "${DESTDIR:=}"
+manifest=$2
+
+# make_directory PATH: with those above it; each that is new is listed.
+make_directory() {
+	[ ! -d "$DESTDIR$1" ] || return 0
+	make_directory "$(dirname "$1")"
+	mkdir -m 0755 "$DESTDIR$1"
+	echo "$1/" >>"$list"
+}
+
+remove() {
+	rm -f "$DESTDIR$1"
+}
+
+# The lines of the old manifest that are not in the new one.
+gone() {
+	[ ! -f "$DESTDIR$manifest" ] || grep -vxF -f "$list" "$DESTDIR$manifest" || :
+}
+
+do_install() {
+	list=$(mktemp)
+	trap 'rm -f "$list"' EXIT
+	mkdir -p "$DESTDIR/"
+	while read -r mode source target; do
+		make_directory "$(dirname "$target")"
+		install -m "$mode" "$source" "$DESTDIR$target"
+		echo "$target" >>"$list"
+	done
+	make_directory "$(dirname "$manifest")"
+	echo "$manifest" >>"$list"
+	gone | while read -r path; do
+		case $path in
+		*/) echo "$path" >>"$list" ;; # made by an earlier installation, still ours
+		*) remove "$path" ;;
+		esac
+	done
+	sort -u "$list" | install -m 0644 /dev/stdin "$DESTDIR$manifest"
+}
+
+# Deepest first, so that a directory is empty when its turn comes. One that is not holds files of
+# somebody else.
+do_uninstall() {
+	[ -f "$DESTDIR$manifest" ] || {
+		echo "install.sh: nothing to uninstall: no $DESTDIR$manifest" >&2
+		return 0
+	}
+	sort -r "$DESTDIR$manifest" | while read -r path; do
+		case $path in
+		*/) rmdir --ignore-fail-on-non-empty "$DESTDIR$path" ;;
+		*) remove "$path" ;;
+		esac
+	done
+}
+
+case $1 in
+install) do_install ;;
+uninstall) do_uninstall ;;
+*) exit 2 ;;
+esac

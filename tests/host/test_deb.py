@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian packages: built without a network, accepted by lintian, complete."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests/vm"))
+from privateroot import DPKG, PrivateRoot, difference
+
+# Why a warning may stay. None has to at present.
+KNOWN = set()
+
+
+def output(*command, **options):
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def version():
+    return re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "kmod/dkms.conf").read_text())[1]
+
+
+@pytest.fixture(scope="module")
+def built(version, tmp_path_factory):
+    """In a namespace without a network device that is up."""
+    out = tmp_path_factory.mktemp("deb")
+    alone = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    output(*alone, TOP / "packaging/deb.sh", version, out / "made", cwd=TOP)
+    return out / "made"
+
+
+def contents(package):
+    lines = output("dpkg-deb", "--contents", package).splitlines()
+    return {
+        line.split()[5].removeprefix(".") for line in lines if not line.endswith("/")
+    }
+
+
+def field(package, name):
+    return output("dpkg-deb", "--field", package, name).strip()
+
+
+def test_version_and_names(built, version):
+    names = {p.name for p in built.glob("*.deb")}
+    assert names >= {
+        f"mptcp-sched_{version}_amd64.deb",
+        f"mptcp-sched-dkms_{version}_all.deb",
+    }
+    for package in built.glob("*.deb"):
+        assert field(package, "Version") == version
+
+
+def test_what_is_installed_is_what_make_installs(built, version, tmp_path):
+    output("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/usr", cwd=TOP)
+    made = {f"/{p.relative_to(tmp_path)}" for p in tmp_path.rglob("*") if p.is_file()}
+    found = contents(built / f"mptcp-sched_{version}_amd64.deb")
+    # dpkg compresses pages and long documents, and has a list of its own
+    plain = {re.sub(r"\.gz$", "", path) for path in found}
+    missing = made - plain - {"/usr/lib/mptcp-sched/manifest"}
+    assert not missing
+    assert {"/usr/share/man/man8/mptcp-sched.8.gz", "/usr/sbin/mptcp-sched"} <= found
+
+
+def test_the_module_s_source_is_complete(built, version):
+    top = f"/usr/src/mptcp-sched-bpf-{version}"
+    found = contents(built / f"mptcp-sched-dkms_{version}_all.deb")
+    sources = [
+        *(TOP / "kmod").glob("*.[ch]"),
+        TOP / "kmod/Kbuild",
+        TOP / "kmod/Makefile",
+    ]
+    assert {f"{top}/{s.name}" for s in sources} | {f"{top}/dkms.conf"} <= found
+
+
+def test_libbpf_is_named_as_what_is_linked_in(built, version):
+    package = built / f"mptcp-sched_{version}_amd64.deb"
+    assert re.fullmatch(
+        r"libbpf \(= [\d:.~+-]+\S*\)", field(package, "Static-Built-Using")
+    )
+    assert "libbpf" not in field(package, "Depends")
+
+
+def test_lintian(built):
+    (changes,) = built.glob("*.changes")
+    command = [
+        "lintian",
+        "--allow-root",
+        "--fail-on",
+        "error",
+        "--tag-display-limit",
+        "0",
+    ]
+    said = output(*command, changes)
+    tags = {line.split()[2] for line in said.splitlines() if re.match(r"[EW]: ", line)}
+    assert tags <= KNOWN, said
+
+
+@pytest.fixture
+def root():
+    """Of a machine that has dkms and kernels with headers, and nothing of this project."""
+    made = PrivateRoot()
+    made.without_the_project()
+    for kernel in made.kernels():
+        made.run("depmod", kernel)
+    yield made
+    made.close()
+
+
+def module_of(root, kernel):
+    return root.root / "usr/lib/modules" / kernel / "updates/dkms/mptcp_sched_bpf.ko.xz"
+
+
+def test_dkms_builds_the_module_and_purging_leaves_nothing(root, built, version):
+    """For each kernel; the modules go to the guests, whose tests use them (test_packages.py)."""
+    before = root.changes()
+    archives = [shutil.copy(p, root.root / "tmp") for p in sorted(built.glob("*.deb"))]
+    names = [f"/tmp/{Path(p).name}" for p in archives]
+    root.run(*DPKG, "--install", *names, timeout=300)
+    kernels = root.kernels()
+    assert len(kernels) == 2
+    for kernel in kernels:
+        # an installation builds it for the newest kernel and the one that runs
+        root.run(
+            "dkms", "install", f"mptcp-sched-bpf/{version}", "-k", kernel, timeout=300
+        )
+        magic = root.run("modinfo", "-F", "vermagic", "-k", kernel, "mptcp_sched_bpf")
+        assert magic.stdout.split()[0] == kernel
+        kept = TOP / "build/dkms" / kernel
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module_of(root, kernel), kept)
+    status = root.run("dkms", "status", "mptcp-sched-bpf").stdout
+    assert status.count(": installed") == len(kernels)
+    packages = ["mptcp-sched", "mptcp-sched-dkms"]
+    root.run(*DPKG, "--purge", *packages, "mptcp-sched-dbgsym", timeout=120)
+    assert not any(module_of(root, kernel).exists() for kernel in kernels)
+    assert difference(before, root.changes()) == {}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the documents say about the command and each other is so."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PROGRAM = TOP / "build/mptcp-sched"
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+NAMES = [str(d.relative_to(TOP)) for d in DOCUMENTS]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    subprocess.run(["make", "-s", "loader"], cwd=TOP, check=True, capture_output=True)
+    done = subprocess.run([PROGRAM, "--json", "help"], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def said(tables):
+    """All that the command can say, and the module."""
+    sources = "".join(p.read_text() for p in (TOP / "kmod").glob("*.c"))
+    return PROGRAM.read_bytes().decode(errors="replace") + sources
+
+
+def anchors(document):
+    heads = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links(name):
+    """That lead to something in the tree."""
+    here = TOP / name
+    for target in re.findall(r"\]\(([^)\s]+)\)", here.read_text()):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        document = (here.parent / path).resolve() if path else here
+        assert document.exists(), f"{name}: {target}"
+        assert not anchor or anchor in anchors(document), f"{name}: {target}"
+
+
+def lines_of_shell(document):
+    """With what a backslash continues; without comments."""
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL
+    )
+    for block in blocks:
+        for line in block.replace("\\\n", " ").splitlines():
+            yield re.sub(r"\s#.*", "", line)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_exist_with_these_options(name, tables):
+    known = {c["name"]: c for c in tables["commands"]}
+    everywhere = {o["name"] for o in tables["options"] if o["every_command"]}
+    letters = {o["letter"] for o in tables["options"]}
+    for line in lines_of_shell(TOP / name):
+        for command in re.findall(r"(?:^|[;&|] *|sudo )mptcp-sched ([^;&|]*)", line):
+            words = shlex.split(command)
+            given = [w for w in words if w in known][:1]
+            assert given, f"{name}: {line}"
+            used = {w[2:].partition("=")[0] for w in words if w.startswith("--")}
+            assert used <= set(known[given[0]]["options"]) | everywhere, (
+                f"{name}: {line}"
+            )
+            assert {w[1] for w in words if re.fullmatch(r"-\w", w)} <= letters
+
+
+def test_what_troubleshooting_quotes_is_what_is_said(said):
+    """Headings and lists quote errors; `...` stands for what differs."""
+    text = (TOP / "docs/troubleshooting.md").read_text()
+    heads = re.findall(r"^### (.*)$", text, re.MULTILINE)
+    quotes = [q for h in heads for q in re.findall(r'"([^"]+)"', h)]
+    quotes += re.findall(r'such as "([^"]+)"', re.sub(r"\s+", " ", text))
+    of_others = {"Module mptcp_sched_bpf is in use"}
+    assert of_others < set(quotes) and len(quotes) > 10
+    for quote in set(quotes) - of_others:
+        for part in quote.split("..."):
+            assert part.strip() in said, quote
