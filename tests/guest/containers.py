@@ -118,13 +118,16 @@ class Podman:
         self.dir.cleanup()
 
 
+# What podman keeps, and what it remembers of the file system below.
+STORAGE = ("/var/lib/containers", "/run/containers")
+
+
 @contextlib.contextmanager
 def storage():
-    """podman's own file system is another overlay, which the guest's cannot carry."""
-    where = "/var/lib/containers"
-    os.makedirs(where, exist_ok=True)
-    run("mount", "-t", "tmpfs", "tmpfs", where)
-    try:
+    """podman's own file system is an overlay, which the guest's, another one, cannot carry."""
+    with contextlib.ExitStack() as stack:
+        for where in STORAGE:
+            os.makedirs(where, exist_ok=True)
+            run("mount", "-t", "tmpfs", "tmpfs", where)
+            stack.callback(run, "umount", "--lazy", where)
         yield
-    finally:
-        subprocess.run(["umount", "--lazy", where], check=True)

@@ -38,12 +38,18 @@ def runtimes():
         yield start
 
 
-@pytest.fixture(scope="module")
-def podman():
+@pytest.fixture(scope="module", autouse=True)
+def podmans_storage():
+    """For all tests: the command asks podman as well, whose container ever it is."""
     with storage():
-        made = Podman()
-        yield made
-        made.close()
+        yield
+
+
+@pytest.fixture(scope="module")
+def podman(podmans_storage):
+    made = Podman()
+    yield made
+    made.close()
 
 
 @contextlib.contextmanager

@@ -97,6 +97,8 @@ CASES = {
     "change of what is fixed": (
         ["set", "bpf_minrtt", "copy=0"], FAILED, "set", "bpf_minrtt", "fixed at load", "unload"),
     "change of nothing": (["set", "bpf_minrtt"], USAGE, "run", "set", "it takes", "help"),
+    "configuration that is not there": (
+        ["apply", "--config", "/nowhere"], FAILED, "read", "/nowhere", "No such file", "--config"),
     "container that nobody knows": (
         ["use", "bpf_minrtt", "--container", "nosuch"], FAILED, "use", "nosuch", "no running container", "--netns"),
     "container without a name": (
@@ -193,7 +195,8 @@ def test_error_as_text(case, words, net):
 
 @pytest.mark.parametrize("who", [NOBODY, WITHOUT], ids=["nobody", "no capabilities"])
 @pytest.mark.parametrize(
-    "line", [["load", "bpf_ecf"], ["unload", "bpf_minrtt"], ["use", "bpf_minrtt"], ["stats"]]
+    "line", [["load", "bpf_ecf"], ["unload", "bpf_minrtt"], ["use", "bpf_minrtt"], ["stats"],
+             ["set", "bpf_minrtt", "penalise=0"], ["get", "bpf_minrtt"], ["apply"], ["oci-hook"]]
 )  # fmt: skip
 def test_no_privilege(line, who, words, net):
     before = state(net)

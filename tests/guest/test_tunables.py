@@ -7,7 +7,7 @@ import time
 import pytest
 from command import ok, sched, stats_of, total
 from lab import Path, run
-from traffic import connection, info
+from traffic import connection, info, upload
 
 FIXED = "copy"
 
@@ -146,3 +146,23 @@ def test_a_file_of_a_users_own(compiled, none_loaded):
     ok("set", "t_asking", "unused=2")
     assert values("t_asking")["unused"] == 2
     ok("unload", "t_asking")
+
+
+@pytest.fixture(scope="module")
+def pair(shared_lab):
+    return shared_lab(Path(50, 10), Path(50, 30))
+
+
+def test_every_live_tunable_at_both_ends(pair, every):
+    """Set while a connection is at work: its data arrives, whatever the value."""
+    start = ok("get", every)["tunables"]
+    live = [t for t in start if t["live"]]
+    assert live
+    with pair.lent(every) as lab, connection(lab.endpoints()) as conn:
+        for t in live:
+            for end in ("min", "max"):
+                ok("set", every, f"{t['name']}={t[end]}")
+                assert values(every)[t["name"]] == t[end]
+                upload(conn, 50_000).finish()
+            ok("set", every, f"{t['name']}={t['value']}")
+    assert ok("get", every)["tunables"] == start
