@@ -11,6 +11,7 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+DOCDIR ?= $(PREFIX)/share/doc/mptcp-sched
 KVER ?= $(shell uname -r)
 
 B := build
@@ -86,10 +87,11 @@ install: all
 	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
 	$(Q)install -d $(DESTDIR)$(BPFDIR)
 	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
+	$(Q)install -D -m 0644 -t $(DESTDIR)$(DOCDIR) docs/stats.schema.json docs/json.md
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
-	$(Q)rm -rf $(DESTDIR)$(BPFDIR)
+	$(Q)rm -rf $(DESTDIR)$(BPFDIR) $(DESTDIR)$(DOCDIR)
 
 # --- checks
 

@@ -123,7 +123,7 @@ static bool out_reinject(out_t *item, int map, const struct netns *ns)
 	return true;
 }
 
-static void out_netns(out_t *item, struct world *w, const struct netns *ns)
+static void out_netns(out_t *item, const struct netns *ns, const struct tally *tally)
 {
 	char label[256];
 
@@ -134,8 +134,8 @@ static void out_netns(out_t *item, struct world *w, const struct netns *ns)
 		out_str(item, "scheduler", "%s", ns->sched);
 	else
 		out_null(item, "scheduler");
-	out_num(item, "connections", sockets_count(&w->sockets, sock_is_connection, NULL, ns->ino));
-	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, NULL, ns->ino));
+	out_num(item, "connections", tally->connections);
+	out_num(item, "listeners", tally->listeners);
 }
 
 /* All namespaces; text: in a second table what those say that opted in. */
@@ -149,7 +149,7 @@ static void out_namespaces(struct world *w)
 	for (i = 0; i < w->namespaces.nr; i++) {
 		out_t *item = out_item(namespaces);
 
-		out_netns(item, w, &w->namespaces.ns[i]);
+		out_netns(item, &w->namespaces.ns[i], &w->tally[i]);
 		if (out_reinject(item, map, &w->namespaces.ns[i]))
 			json_object_array_add(opted_in, json_object_get(item));
 	}

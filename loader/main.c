@@ -15,8 +15,12 @@ static enum exit_code cmd_help(const struct args *args);
 /* The counters' descriptions come from the tables that define them. */
 #define DESCRIBE(id, name, text) "\n  " #name ": " text
 static const char stats_details[] =
-	"For every connection that a scheduler of this project serves.\n"
-	"With --watch and --json, one document per line.\n\n"
+	"For every connection that a scheduler of this project serves, the busiest first.\n"
+	"With --watch also what happened since the reading before: bytes per second, each\n"
+	"subflow's share of them, counters and waits per second. A terminal is drawn anew in\n"
+	"place, lines are cut to its width; anything else gets one block after the other.\n"
+	"With --json one document, with --watch and --json one per line; its schema is\n"
+	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
 #undef DESCRIBE

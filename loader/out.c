@@ -6,8 +6,14 @@
 
 #define MAX_COLS 24
 
+/* A list in a cell: more than these are only counted. */
+#define MAX_LISTED 8
+#define BAR_WIDTH 20
+
 static bool as_json, on_one_line;
 static out_t *root;
+static FILE *file;
+static unsigned int streamed;
 
 void out_setup(bool json, bool one_line)
 {
@@ -25,6 +31,64 @@ out_t *out_root(void)
 	if (!root)
 		root = json_object_new_object();
 	return root;
+}
+
+void out_into(FILE *other)
+{
+	file = other;
+}
+
+static FILE *sink(void)
+{
+	return file ? file : stdout;
+}
+
+static const char *compact(out_t *value)
+{
+	return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/* The members of the root one by one, each followed by a comma or led by one. */
+static void print_members(bool lead)
+{
+	const char *gap = on_one_line ? "" : "\n  ";
+
+	json_object_object_foreach(out_root(), key, value) {
+		printf(lead ? ",%s\"%s\":%s%s" : "%s\"%s\":%s%s,", gap, key, on_one_line ? "" : " ",
+		       compact(value));
+	}
+	json_object_put(root);
+	root = NULL;
+}
+
+void out_stream_begin(const char *key)
+{
+	streamed = 0;
+	if (!as_json)
+		return;
+	putchar('{');
+	print_members(false);
+	printf(on_one_line ? "\"%s\":[" : "\n  \"%s\": [", key);
+}
+
+void out_stream_item(out_t *item)
+{
+	if (as_json)
+		printf("%s%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ", compact(item));
+	json_object_put(item);
+}
+
+void out_stream_end(void)
+{
+	if (as_json) {
+		printf(!on_one_line && streamed ? "\n  ]" : "]");
+		print_members(true);
+		printf(on_one_line ? "}\n" : "\n}\n");
+	}
+	json_object_put(root);
+	root = NULL;
+	fflush(sink());
 }
 
 void out_finish(void)
@@ -58,6 +122,14 @@ void out_str(out_t *obj, const char *key, const char *fmt, ...)
 void out_num(out_t *obj, const char *key, uint64_t value)
 {
 	json_object_object_add(obj, key, json_object_new_uint64(value));
+}
+
+void out_real(out_t *obj, const char *key, double value, int decimals)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
+	json_object_object_add(obj, key, json_object_new_double_s(value, text));
 }
 
 void out_flag(out_t *obj, const char *key, bool value)
@@ -115,38 +187,71 @@ static out_t *lookup(out_t *row, const char *path)
 	return o ? lookup(o, dot + 1) : NULL;
 }
 
-/* Into buf where the value is not a string itself. */
-static const char *cell(out_t *value, char *buf, size_t size)
+const char *rate_text(double bytes_per_s, char *buf, size_t size)
 {
-	size_t i, n, at = 0;
+	static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s", "TB/s" };
+	unsigned int i = 0;
 
+	while (bytes_per_s >= 999.5 && i < sizeof(units) / sizeof(units[0]) - 1) {
+		bytes_per_s /= 1000;
+		i++;
+	}
+	snprintf(buf, size, "%.*f %s", !i || bytes_per_s >= 99.95 ? 0 : 1, bytes_per_s, units[i]);
+	return buf;
+}
+
+static const char *bar(double share, char *buf, size_t size)
+{
+	const int full = (int)(share * BAR_WIDTH + 0.5);
+
+	snprintf(buf, size, "[%.*s%.*s] %3.0f %%", full, "####################", BAR_WIDTH - full,
+		 "....................", share * 100);
+	return buf;
+}
+
+static const char *list_text(out_t *list, char *buf, size_t size)
+{
+	size_t i, n = json_object_array_length(list), at = 0;
+
+	if (!n)
+		return "-";
+	*buf = '\0';
+	for (i = 0; i < n && i < MAX_LISTED && at < size; i++)
+		at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? "," : "",
+				       json_object_get_string(json_object_array_get_idx(list, i)));
+	if (n > MAX_LISTED && at < size)
+		snprintf(buf + at, size - at, ",... (%zu)", n);
+	return buf;
+}
+
+/* Into buf where the value is not a string itself. */
+static const char *cell(out_t *value, unsigned int how, char *buf, size_t size)
+{
+	if (value && how == OUT_RATE)
+		return rate_text(json_object_get_double(value), buf, size);
+	if (value && how == OUT_BAR)
+		return bar(json_object_get_double(value), buf, size);
 	switch (json_object_get_type(value)) {
 	case json_type_null:
 		return "-";
 	case json_type_boolean:
 		return json_object_get_boolean(value) ? "yes" : "no";
 	case json_type_array:
-		n = json_object_array_length(value);
-		if (!n)
-			return "-";
-		*buf = '\0';
-		for (i = 0; i < n && at < size; i++)
-			at += (size_t)snprintf(
-				buf + at, size - at, "%s%s", i ? "," : "",
-				json_object_get_string(json_object_array_get_idx(value, i)));
-		return buf;
+		return list_text(value, buf, size);
 	default:
 		return json_object_get_string(value);
 	}
 }
 
-static void print_cell(const char *text, int width, bool right, bool last)
+static void print_cell(const char *text, int width, unsigned int how, bool last)
 {
+	const bool right = how == OUT_RIGHT || how == OUT_RATE;
+
 	if (last && !right)
-		printf("%s", text);
+		fputs(text, sink());
 	else
-		printf("%*s", right ? width : -width, text);
-	printf("%s", last ? "\n" : "  ");
+		fprintf(sink(), "%*s", right ? width : -width, text);
+	fputs(last ? "\n" : "  ", sink());
 }
 
 void out_table(out_t *list, const struct out_col *cols, const char *indent)
@@ -162,20 +267,21 @@ void out_table(out_t *list, const struct out_col *cols, const char *indent)
 	for (row = 0; row < rows; row++) {
 		for (c = 0; c < n; c++) {
 			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
-			int len = (int)strlen(cell(v, buf, sizeof(buf)));
+			int len = (int)strlen(cell(v, cols[c].how, buf, sizeof(buf)));
 
 			width[c] = len > width[c] ? len : width[c];
 		}
 	}
-	fputs(indent, stdout);
+	fputs(indent, sink());
 	for (c = 0; c < n; c++)
-		print_cell(cols[c].head, width[c], cols[c].right, c == n - 1);
+		print_cell(cols[c].head, width[c], cols[c].how, c == n - 1);
 	for (row = 0; row < rows; row++) {
-		fputs(indent, stdout);
+		fputs(indent, sink());
 		for (c = 0; c < n; c++) {
 			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
 
-			print_cell(cell(v, buf, sizeof(buf)), width[c], cols[c].right, c == n - 1);
+			print_cell(cell(v, cols[c].how, buf, sizeof(buf)), width[c], cols[c].how,
+				   c == n - 1);
 		}
 	}
 }
@@ -187,9 +293,9 @@ void out_line(const char *fmt, ...)
 	if (as_json)
 		return;
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	vfprintf(sink(), fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	fputc('\n', sink());
 }
 
 void out_note(const char *fmt, ...)
@@ -202,5 +308,5 @@ void out_note(const char *fmt, ...)
 	va_end(ap);
 	out_word(out_list(out_root(), "notes"), text);
 	if (!as_json)
-		printf("note: %s\n", text);
+		fprintf(sink(), "note: %s\n", text);
 }

@@ -10,11 +10,17 @@
 static bool as_json;
 static int verbosity;
 static char last_warning[400];
+static void (*call_first)(void);
 
 void report_setup(bool json, int verbose)
 {
 	as_json = json;
 	verbosity = verbose;
+}
+
+void report_first(void (*call)(void))
+{
+	call_first = call;
 }
 
 static const char *code_name(enum exit_code code)
@@ -68,6 +74,8 @@ enum exit_code fail(enum exit_code code, const char *operation, const char *obje
 	vsnprintf(reason, sizeof(reason), why, ap);
 	va_end(ap);
 
+	if (call_first)
+		call_first();
 	fflush(stdout);
 	if (as_json) {
 		struct json_object *o = json_object_new_object();

@@ -24,12 +24,12 @@ boot=(
 )
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
-	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev
+	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libmicrohttpd-dev libmnl-dev
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
 	nginx-light curl iperf3 mptcpize
-	python3-pytest python3-pytest-timeout
+	python3-pytest python3-pytest-timeout python3-jsonschema prometheus
 )
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
