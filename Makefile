@@ -11,6 +11,7 @@ VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' kmod/dkms.conf)
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 BPFDIR ?= $(PREFIX)/lib/mptcp-sched
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 DOCDIR ?= $(PREFIX)/share/doc/mptcp-sched
 KVER ?= $(shell uname -r)
 
@@ -87,10 +88,15 @@ install: all
 	$(Q)install -D -m 0755 $(B)/mptcp-sched $(DESTDIR)$(SBINDIR)/mptcp-sched
 	$(Q)install -d $(DESTDIR)$(BPFDIR)
 	$(Q)install -m 0644 $(BPF_OBJS) $(DESTDIR)$(BPFDIR)
-	$(Q)install -D -m 0644 -t $(DESTDIR)$(DOCDIR) docs/stats.schema.json docs/json.md
+	$(Q)install -m 0755 $(EXPORTER) $(DESTDIR)$(BPFDIR)
+	$(Q)install -D -m 0644 -t $(DESTDIR)$(DOCDIR) docs/stats.schema.json docs/json.md \
+		docs/metrics.md contrib/grafana/mptcp-sched.json
+	$(Q)install -d $(DESTDIR)$(UNITDIR)
+	$(Q)sed 's|@SBINDIR@|$(SBINDIR)|' contrib/systemd/mptcp-sched-exporter.service \
+		> $(DESTDIR)$(UNITDIR)/mptcp-sched-exporter.service
 
 uninstall:
-	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched
+	$(Q)rm -f $(DESTDIR)$(SBINDIR)/mptcp-sched $(DESTDIR)$(UNITDIR)/mptcp-sched-exporter.service
 	$(Q)rm -rf $(DESTDIR)$(BPFDIR) $(DESTDIR)$(DOCDIR)
 
 # --- checks
@@ -112,4 +118,5 @@ format:
 	$(Q)ruff format .
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched \
+		$(EXPORTER)

@@ -25,6 +25,12 @@ static const struct opt opts[NR_OPTS] = {
 	[OPT_FORCE] = { "force", 'f', NULL, "also if a namespace still selects it" },
 	[OPT_REINJECT] = { "reinject", 'r', NULL,
 			   "with default: copy data early that a slow subflow holds up" },
+	[OPT_LISTEN] = { "listen", 'l', "ADDR:PORT", "an address and a port, or unix:PATH" },
+	[OPT_INTERVAL] = { "interval", 'i', "SECONDS", "time between two looks" },
+	[OPT_NAMESPACES] = { "namespaces", 0, "MAX", "namespaces with a label of their own (100)" },
+	[OPT_PATHS] = { "paths", 0, "MAX", "paths with a label, per namespace and scheduler (16)" },
+	[OPT_PER_CONNECTION] = { "per-connection", 0, NULL,
+				 "counters of every live connection as well" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -33,14 +39,21 @@ static enum exit_code usage(const char *object, const char *why, const char *det
 	return fail(EX_USAGE, "run", object, "`" PROGRAM " help` shows how", "%s%s", why, detail);
 }
 
-static enum exit_code take_watch(struct args *args, const char *value)
+static enum exit_code take_seconds(double *seconds, const char *option, const char *value)
 {
 	char *end;
 
-	args->watch = strtod(value, &end);
-	if (end == value || *end || !isfinite(args->watch) || args->watch < 0.1 ||
-	    args->watch > 86400)
-		return usage("--watch", "not a number of seconds from 0.1 to 86400: ", value);
+	*seconds = strtod(value, &end);
+	if (end == value || *end || !isfinite(*seconds) || *seconds < 0.1 || *seconds > 86400)
+		return usage(option, "not a number of seconds from 0.1 to 86400: ", value);
+	return EX_OK;
+}
+
+static enum exit_code take_number(unsigned int *number, const char *option, const char *value)
+{
+	if (!*value || strlen(value) > 5 || strspn(value, "0123456789") != strlen(value))
+		return usage(option, "not a number from 0 to 99999: ", value);
+	*number = (unsigned int)atoi(value);
 	return EX_OK;
 }
 
@@ -77,7 +90,19 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		args->reinject = true;
 		break;
 	case OPT_WATCH:
-		return take_watch(args, value);
+		return take_seconds(&args->watch, "--watch", value);
+	case OPT_LISTEN:
+		args->listen = value;
+		break;
+	case OPT_INTERVAL:
+		return take_seconds(&args->interval, "--interval", value);
+	case OPT_NAMESPACES:
+		return take_number(&args->namespaces, "--namespaces", value);
+	case OPT_PATHS:
+		return take_number(&args->paths, "--paths", value);
+	case OPT_PER_CONNECTION:
+		args->per_connection = true;
+		break;
 	default:
 		break;
 	}
@@ -165,11 +190,13 @@ static void print_opts(unsigned int which)
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++) {
-		char left[40];
+		char left[40], letter[8] = "    ";
 
 		if (!(which & (1U << id)))
 			continue;
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", opts[id].letter, opts[id].name,
+		if (opts[id].letter)
+			snprintf(letter, sizeof(letter), "-%c, ", opts[id].letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, opts[id].name,
 			 opts[id].value ? " " : "", opts[id].value ? opts[id].value : "");
 		printf("  %-28s %s\n", left, opts[id].text);
 	}

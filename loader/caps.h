@@ -25,6 +25,9 @@ enum cap_index {
 
 #define CAP_BIT(id) (1U << CAP_INDEX_##id)
 
+/* With the others: a command in a program of its own, which drops the rest itself. */
+#define CAPS_APART (1U << 31)
+
 /* To look at the kernel's schedulers and sockets. */
 #define CAPS_LOOK                                                                     \
 	(CAP_BIT(SYS_ADMIN) | CAP_BIT(BPF) | CAP_BIT(PERFMON) | CAP_BIT(SYS_PTRACE) | \

@@ -25,6 +25,16 @@ static const char stats_details[] =
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
 #undef DESCRIBE
 
+static const char exporter_details[] =
+	"GET /metrics of the address gives them in Prometheus' text format, or in OpenMetrics\n"
+	"for those who ask for that. Without --listen the address is " DEFAULT_LISTEN ";\n"
+	"port 0 takes a free one, which is told.\n\n"
+	"Counters are sums over all connections since the exporter began, closed ones as they\n"
+	"were last seen. It looks at each request, and every --interval seconds (5) in between.\n"
+	"Labels are network namespace, scheduler and local address (path). Those beyond\n"
+	"--namespaces and --paths are summed up as \"other\"; of connections there are only\n"
+	"numbers, unless --per-connection is given.";
+
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
 	  "With --verbose also their tunables.", 0, 0, 0, 0, cmd_list },
@@ -49,6 +59,10 @@ const struct command commands[] = {
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
 	  OPT_BIT(NETNS) | OPT_BIT(WATCH), 0, 0, CAPS_LOOK, cmd_stats },
+	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
+	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
+		  OPT_BIT(PER_CONNECTION),
+	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
 	{ "help", "[COMMAND]", "this text, or more on one command", NULL, 0, 0, 1, 0, cmd_help },
@@ -91,7 +105,7 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	enum exit_code ret;
 
 	out_setup(args->json, args->watch > 0);
-	if (cmd->caps) {
+	if (cmd->caps && !(cmd->caps & CAPS_APART)) {
 		ret = caps_confine(cmd->name, cmd->caps);
 		if (ret != EX_OK)
 			return ret;
@@ -116,7 +130,11 @@ static bool wants_json(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct args args = { 0 };
+	struct args args = {
+		.argv = argv,
+		.namespaces = DEFAULT_NAMESPACES,
+		.paths = DEFAULT_PATHS,
+	};
 	const struct command *cmd;
 	enum exit_code ret;
 	int first;

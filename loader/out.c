@@ -104,6 +104,12 @@ void out_finish(void)
 	root = NULL;
 }
 
+/* Every key here is a literal: no copy of it. */
+static void add(out_t *obj, const char *key, out_t *value)
+{
+	json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
+
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -115,13 +121,13 @@ void out_str(out_t *obj, const char *key, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0)
 		return;
-	json_object_object_add(obj, key, json_object_new_string(text));
+	add(obj, key, json_object_new_string(text));
 	free(text);
 }
 
 void out_num(out_t *obj, const char *key, uint64_t value)
 {
-	json_object_object_add(obj, key, json_object_new_uint64(value));
+	add(obj, key, json_object_new_uint64(value));
 }
 
 void out_real(out_t *obj, const char *key, double value, int decimals)
@@ -129,24 +135,24 @@ void out_real(out_t *obj, const char *key, double value, int decimals)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%.*f", decimals, value);
-	json_object_object_add(obj, key, json_object_new_double_s(value, text));
+	add(obj, key, json_object_new_double_s(value, text));
 }
 
 void out_flag(out_t *obj, const char *key, bool value)
 {
-	json_object_object_add(obj, key, json_object_new_boolean(value));
+	add(obj, key, json_object_new_boolean(value));
 }
 
 void out_null(out_t *obj, const char *key)
 {
-	json_object_object_add(obj, key, NULL);
+	add(obj, key, NULL);
 }
 
 out_t *out_obj(out_t *obj, const char *key)
 {
 	out_t *o = json_object_new_object();
 
-	json_object_object_add(obj, key, o);
+	add(obj, key, o);
 	return o;
 }
 
@@ -156,7 +162,7 @@ out_t *out_list(out_t *obj, const char *key)
 
 	if (!list) {
 		list = json_object_new_array();
-		json_object_object_add(obj, key, list);
+		add(obj, key, list);
 	}
 	return list;
 }
@@ -296,6 +302,17 @@ void out_line(const char *fmt, ...)
 	vfprintf(sink(), fmt, ap);
 	va_end(ap);
 	fputc('\n', sink());
+}
+
+void out_text(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (as_json)
+		return;
+	va_start(ap, fmt);
+	vfprintf(sink(), fmt, ap);
+	va_end(ap);
 }
 
 void out_note(const char *fmt, ...)

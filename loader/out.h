@@ -18,6 +18,7 @@ typedef struct json_object out_t;
 void out_setup(bool json, bool one_line);
 bool out_is_json(void);
 
+/* Keys are literals: they are not copied. */
 /* The object of this run; out_finish() prints it under --json and forgets it. */
 out_t *out_root(void);
 void out_finish(void);
@@ -67,6 +68,9 @@ void out_table(out_t *list, const struct out_col *cols, const char *indent);
 
 /* Text only: one line. */
 void out_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Text only: a part of one. */
+void out_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A remark of the run: "note: ..." in text, an element of "notes" in JSON. */
 void out_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -32,26 +32,45 @@ static void keep_one_each(struct sockets *s)
 	s->nr = kept + 1;
 }
 
+enum exit_code sockets_open(struct inventory **skel, const char *operation)
+{
+	report_libbpf();
+	*skel = inventory__open_and_load();
+	if (*skel)
+		return EX_OK;
+	return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
+		    "the kernel refused the program that lists them (%s)%s", strerror(errno),
+		    libbpf_reason());
+}
+
+void sockets_close(struct inventory *skel)
+{
+	inventory__destroy(skel);
+}
+
+enum exit_code sockets_walk(struct sockets *s, struct inventory *skel, const char *operation)
+{
+	memset(s, 0, sizeof(*s));
+	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
+	if (!s->rec)
+		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
+			    "reading the list failed: %s", strerror(errno));
+	keep_one_each(s);
+	return EX_OK;
+}
+
 enum exit_code sockets_read(struct sockets *s, const char *operation)
 {
 	struct inventory *skel;
-	int err;
+	enum exit_code ret;
 
 	memset(s, 0, sizeof(*s));
-	report_libbpf();
-	skel = inventory__open_and_load();
-	if (!skel)
-		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
-			    "the kernel refused the program that lists them (%s)%s",
-			    strerror(errno), libbpf_reason());
-	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
-	err = errno;
-	inventory__destroy(skel);
-	if (!s->rec)
-		return fail(code_of(err), operation, "MPTCP sockets", "run again with -v",
-			    "reading the list failed: %s", strerror(err));
-	keep_one_each(s);
-	return EX_OK;
+	ret = sockets_open(&skel, operation);
+	if (ret != EX_OK)
+		return ret;
+	ret = sockets_walk(s, skel, operation);
+	sockets_close(skel);
+	return ret;
 }
 
 void sockets_free(struct sockets *s)
