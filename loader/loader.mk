@@ -4,12 +4,13 @@
 # every object of $(BPF_OBJS). A new scheduler in bpf/ needs no change here.
 
 L := $(B)/loader
-LOADER_LIBS := libbpf json-c libcap
+LOADER_LIBS := libbpf json-c libcap libmnl
 LOADER_CFLAGS = $(CFLAGS) -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter \
 	-D_GNU_SOURCE -DMPS_VERSION='"$(VERSION)"' -Iinclude -Iloader -I$(L) \
 	$(shell $(PKG_CONFIG) --cflags $(LOADER_LIBS))
 # libbpf is linked statically: the distribution's own may be too old (report.h)
-LOADER_LDLIBS = -l:libbpf.a $(shell $(PKG_CONFIG) --libs json-c libcap) -lelf -lz -lzstd
+# and so is libmnl, which one command needs and all would pay for
+LOADER_LDLIBS = -l:libbpf.a -l:libmnl.a $(shell $(PKG_CONFIG) --libs json-c libcap) -lelf -lz -lzstd
 
 LOADER_SRCS := $(wildcard loader/*.c)
 LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "caps.h"
 #include "cmd.h"
+#include "monitor.h"
 #include "mps_stats.h"
 #include "out.h"
 
@@ -23,6 +24,16 @@ static const char stats_details[] =
 	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
+#undef DESCRIBE
+
+#define DESCRIBE(id, name, by, text) "\n  " name " (" by "): " text
+static const char monitor_details[] =
+	"One line per event, with --json an object per line, until it is interrupted. Connections\n"
+	"and paths are those of one network namespace.\n\n"
+	"\"event\": the kernel tells it at once; it wants CAP_NET_ADMIN for that. \"look\": found by\n"
+	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
+	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
+	"Events:" MONITOR_EVENTS(DESCRIBE);
 #undef DESCRIBE
 
 static const char exporter_details[] =
@@ -59,6 +70,9 @@ const struct command commands[] = {
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
 	  OPT_BIT(NETNS) | OPT_BIT(WATCH), 0, 0, CAPS_LOOK, cmd_stats },
+	{ "monitor", "", "tell of schedulers, connections and paths as things happen",
+	  monitor_details, OPT_BIT(NETNS) | OPT_BIT(INTERVAL), 0, 0, CAPS_LOOK | CAP_BIT(NET_ADMIN),
+	  cmd_monitor },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
 		  OPT_BIT(PER_CONNECTION),

@@ -97,6 +97,8 @@ CASES = {
     "one word too few": (["load"], USAGE, "run", "load", "it takes", "help"),
     "interval that is none": (
         ["stats", "--watch", "never"], USAGE, "run", "--watch", "seconds", "help"),
+    "events of no namespace": (
+        ["monitor", "--netns", "nosuch"], FAILED, "monitor", "nosuch", "no such network namespace", "ip netns"),
     "exporter without an address": (
         ["exporter", "--listen", ""], USAGE, "listen at", "", "no port", "ADDR:PORT"),
     "exporter without a port": (
