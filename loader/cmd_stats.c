@@ -61,7 +61,7 @@ static void out_round(const struct round *r, unsigned int most)
 	for (i = 0; i < r->view.nr && i < most; i++) {
 		const struct conn_view *c = &r->view.conn[i];
 		const struct netns *ns = netns_find(&r->namespaces, c->rec->netns);
-		out_t *item = json_object_new_object();
+		out_t *item = out_is_json() ? json_object_new_object() : NULL;
 
 		if (ns)
 			netns_label(ns, label, sizeof(label));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "json_print.h"
 #include "out.h"
+#include "util.h"
 
 #define MAX_COLS 24
 
@@ -43,20 +46,16 @@ static FILE *sink(void)
 	return file ? file : stdout;
 }
 
-static const char *compact(out_t *value)
-{
-	return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
-							     JSON_C_TO_STRING_NOSLASHESCAPE);
-}
-
 /* The members of the root one by one, each followed by a comma or led by one. */
 static void print_members(bool lead)
 {
 	const char *gap = on_one_line ? "" : "\n  ";
 
 	json_object_object_foreach(out_root(), key, value) {
-		printf(lead ? ",%s\"%s\":%s%s" : "%s\"%s\":%s%s,", gap, key, on_one_line ? "" : " ",
-		       compact(value));
+		printf("%s%s\"%s\":%s", lead ? "," : "", gap, key, on_one_line ? "" : " ");
+		json_print(stdout, value);
+		if (!lead)
+			putchar(',');
 	}
 	json_object_put(root);
 	root = NULL;
@@ -74,8 +73,10 @@ void out_stream_begin(const char *key)
 
 void out_stream_item(out_t *item)
 {
-	if (as_json)
-		printf("%s%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ", compact(item));
+	if (as_json) {
+		printf("%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ");
+		json_print(stdout, item);
+	}
 	json_object_put(item);
 }
 
@@ -112,47 +113,65 @@ static void add(out_t *obj, const char *key, out_t *value)
 
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 {
-	char *text = NULL;
+	char text[512], *more = NULL;
 	va_list ap;
 	int len;
 
-	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (len < 0)
+	if (!obj)
 		return;
-	add(obj, key, json_object_new_string(text));
-	free(text);
+	va_start(ap, fmt);
+	/* most are, and lists are long */
+	if (!strcmp(fmt, "%s")) {
+		add(obj, key, json_object_new_string(va_arg(ap, const char *)));
+		va_end(ap);
+		return;
+	}
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (len >= (int)sizeof(text)) {
+		va_start(ap, fmt);
+		len = vasprintf(&more, fmt, ap);
+		va_end(ap);
+	}
+	if (len >= 0)
+		add(obj, key, json_object_new_string_len(more ? more : text, len));
+	free(more);
 }
 
 void out_num(out_t *obj, const char *key, uint64_t value)
 {
-	add(obj, key, json_object_new_uint64(value));
+	if (obj)
+		add(obj, key, json_object_new_uint64(value));
 }
 
 void out_real(out_t *obj, const char *key, double value, int decimals)
 {
 	char text[64];
 
+	if (!obj)
+		return;
 	snprintf(text, sizeof(text), "%.*f", decimals, value);
 	add(obj, key, json_object_new_double_s(value, text));
 }
 
 void out_flag(out_t *obj, const char *key, bool value)
 {
-	add(obj, key, json_object_new_boolean(value));
+	if (obj)
+		add(obj, key, json_object_new_boolean(value));
 }
 
 void out_null(out_t *obj, const char *key)
 {
-	add(obj, key, NULL);
+	if (obj)
+		add(obj, key, NULL);
 }
 
 out_t *out_obj(out_t *obj, const char *key)
 {
-	out_t *o = json_object_new_object();
+	out_t *o = obj ? json_object_new_object() : NULL;
 
-	add(obj, key, o);
+	if (o)
+		add(obj, key, o);
 	return o;
 }
 
@@ -160,7 +179,7 @@ out_t *out_list(out_t *obj, const char *key)
 {
 	out_t *list = json_object_object_get(obj, key);
 
-	if (!list) {
+	if (obj && !list) {
 		list = json_object_new_array();
 		add(obj, key, list);
 	}
@@ -177,7 +196,8 @@ out_t *out_item(out_t *list)
 
 void out_word(out_t *list, const char *text)
 {
-	json_object_array_add(list, json_object_new_string(text));
+	if (list)
+		json_object_array_add(list, json_object_new_string(text));
 }
 
 static out_t *lookup(out_t *row, const char *path)
@@ -244,6 +264,9 @@ static const char *cell(out_t *value, unsigned int how, char *buf, size_t size)
 		return json_object_get_boolean(value) ? "yes" : "no";
 	case json_type_array:
 		return list_text(value, buf, size);
+	case json_type_int:
+		snprintf(buf, size, "%" PRIu64, json_object_get_uint64(value));
+		return buf;
 	default:
 		return json_object_get_string(value);
 	}
@@ -252,44 +275,63 @@ static const char *cell(out_t *value, unsigned int how, char *buf, size_t size)
 static void print_cell(const char *text, int width, unsigned int how, bool last)
 {
 	const bool right = how == OUT_RIGHT || how == OUT_RATE;
+	int pad = width - (int)strlen(text);
 
-	if (last && !right)
-		fputs(text, sink());
-	else
-		fprintf(sink(), "%*s", right ? width : -width, text);
+	for (; right && pad > 0; pad--)
+		fputc(' ', sink());
+	fputs(text, sink());
+	for (; !last && pad > 0; pad--)
+		fputc(' ', sink());
 	fputs(last ? "\n" : "  ", sink());
+}
+
+/* The text of each cell, row by row: what it takes to know how wide the columns are. */
+static char **cells_of(out_t *list, const struct out_col *cols, int n, int *width)
+{
+	const size_t rows = json_object_array_length(list);
+	char **cells = calloc(rows * (size_t)n + 1, sizeof(*cells)), buf[1024];
+	size_t row;
+	int c, len;
+
+	if (!cells)
+		out_of_memory();
+	for (row = 0; row < rows; row++) {
+		for (c = 0; c < n; c++) {
+			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
+			char *text = strdup(cell(v, cols[c].how, buf, sizeof(buf)));
+
+			if (!text)
+				out_of_memory();
+			len = (int)strlen(text);
+			width[c] = len > width[c] ? len : width[c];
+			cells[row * (size_t)n + (size_t)c] = text;
+		}
+	}
+	return cells;
 }
 
 void out_table(out_t *list, const struct out_col *cols, const char *indent)
 {
 	size_t row, rows = json_object_array_length(list);
 	int width[MAX_COLS], n = 0, c;
-	char buf[1024];
+	char **cells, **text;
 
 	if (as_json)
 		return;
 	for (; cols[n].head && n < MAX_COLS; n++)
 		width[n] = (int)strlen(cols[n].head);
-	for (row = 0; row < rows; row++) {
-		for (c = 0; c < n; c++) {
-			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
-			int len = (int)strlen(cell(v, cols[c].how, buf, sizeof(buf)));
-
-			width[c] = len > width[c] ? len : width[c];
-		}
-	}
+	cells = text = cells_of(list, cols, n, width);
 	fputs(indent, sink());
 	for (c = 0; c < n; c++)
 		print_cell(cols[c].head, width[c], cols[c].how, c == n - 1);
 	for (row = 0; row < rows; row++) {
 		fputs(indent, sink());
-		for (c = 0; c < n; c++) {
-			out_t *v = lookup(json_object_array_get_idx(list, row), cols[c].key);
-
-			print_cell(cell(v, cols[c].how, buf, sizeof(buf)), width[c], cols[c].how,
-				   c == n - 1);
+		for (c = 0; c < n; c++, text++) {
+			print_cell(*text, width[c], cols[c].how, c == n - 1);
+			free(*text);
 		}
 	}
+	free(cells);
 }
 
 void out_line(const char *fmt, ...)

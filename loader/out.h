@@ -18,10 +18,11 @@ typedef struct json_object out_t;
 void out_setup(bool json, bool one_line);
 bool out_is_json(void);
 
-/* Keys are literals: they are not copied. */
 /* The object of this run; out_finish() prints it under --json and forgets it. */
 out_t *out_root(void);
 void out_finish(void);
+
+/* Keys are literals: they are not copied. Into an object or a list that is NULL goes nothing. */
 
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

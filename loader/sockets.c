@@ -100,18 +100,50 @@ unsigned int sockets_count(const struct sockets *s, bool (*kind)(const struct mp
 	return n;
 }
 
+/* Decimal digits from at on; returns where they end. Lists of thousands are full of these. */
+static char *put_number(char *at, unsigned int n)
+{
+	char digits[10];
+	unsigned int i = 0;
+
+	do {
+		digits[i++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	while (i)
+		*at++ = digits[--i];
+	return at;
+}
+
+static const char *v4_text(const __u8 *ip, unsigned int port, char *buf, size_t size)
+{
+	char text[24], *at = text;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		at = put_number(at, ip[i]);
+		*at++ = i < 3 ? '.' : ':';
+	}
+	at = put_number(at, port);
+	*at = '\0';
+	if ((size_t)(at - text) < size)
+		memcpy(buf, text, (size_t)(at - text) + 1);
+	else
+		*buf = '\0';
+	return buf;
+}
+
 const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
 {
 	static const __u8 v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	char ip[INET6_ADDRSTRLEN] = "?";
 
-	if (a->family == AF_INET6 && memcmp(a->ip, v4_mapped, sizeof(v4_mapped))) {
-		inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
-		snprintf(buf, size, "[%s]:%u", ip, a->port);
-	} else {
-		inet_ntop(AF_INET, a->family == AF_INET6 ? a->ip + 12 : a->ip, ip, sizeof(ip));
-		snprintf(buf, size, "%s:%u", ip, a->port);
-	}
+	if (a->family != AF_INET6)
+		return v4_text(a->ip, a->port, buf, size);
+	if (!memcmp(a->ip, v4_mapped, sizeof(v4_mapped)))
+		return v4_text(a->ip + 12, a->port, buf, size);
+	inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
+	snprintf(buf, size, "[%s]:%u", ip, a->port);
 	return buf;
 }
 

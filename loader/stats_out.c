@@ -39,6 +39,8 @@ static void out_ends(out_t *item, const struct mps_addr *local, const struct mps
 {
 	char addr[64];
 
+	if (!item)
+		return;
 	out_str(item, "local", "%s", addr_text(local, addr, sizeof(addr)));
 	out_str(item, "remote", "%s", addr_text(remote, addr, sizeof(addr)));
 }
@@ -171,12 +173,14 @@ static void out_rates(out_t *item, const struct view *v, const struct conn_view 
 #undef RATE
 }
 
-static void print_conn(out_t *item, const struct view *v, const struct conn_view *c,
+static void print_conn(out_t *subflows, const struct view *v, const struct conn_view *c,
 		       const char *netns)
 {
 	const struct mps_conn_rec *rec = c->rec;
 	char local[64], remote[64], rate[32] = "";
 
+	if (out_is_json())
+		return;
 	if (c->before && v->seconds > 0)
 		rate_text((double)c->fresh / v->seconds, rate, sizeof(rate));
 	out_line("%08x %s  %s  %s%s%s > %s  %s%s  pending %llu  in flight %llu", rec->token, netns,
@@ -186,7 +190,7 @@ static void print_conn(out_t *item, const struct view *v, const struct conn_view
 		 (unsigned long long)rec->inflight);
 	print_conn_counters(rec, v->seconds > 0 ? c->before : NULL, v->seconds);
 	print_notes(rec);
-	out_table(json_object_object_get(item, "subflows"), subflow_cols, "  ");
+	out_table(subflows, subflow_cols, "  ");
 }
 
 void out_conn(out_t *item, const struct view *v, const struct conn_view *c, const char *netns)
@@ -208,8 +212,13 @@ void out_conn(out_t *item, const struct view *v, const struct conn_view *c, cons
 	out_conn_counters(item, rec);
 	out_rates(item, v, c);
 	out_notes(item, rec);
-	subflows = out_list(item, "subflows");
+	/* the text has a table of them */
+	subflows = json_object_new_array();
 	for (i = 0; i < c->nr_subflows; i++)
 		out_subflow(out_item(subflows), v, c, &c->subflow[i]);
-	print_conn(item, v, c, netns);
+	print_conn(subflows, v, c, netns);
+	if (item)
+		json_object_object_add(item, "subflows", subflows);
+	else
+		json_object_put(subflows);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The exporter: what it serves, that its counters never fall, and what it says when it cannot."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -14,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from command import ok, sched, stats_of, total
-from lab import until
+from lab import Netns, run, until
 from scrape import exporter, families, samples
-from traffic import connection, info, upload
+from traffic import connection, info, make_socket, upload
 
 TOP = Path(__file__).resolve().parents[2]
 DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
@@ -175,6 +176,34 @@ def test_few_labels(labs):
         assert spaces <= labelled and "other" not in labelled
         assert not any("connection" in s.labels for s in samples(text))
         assert sent(all_of_them, "path_bytes_sent") == 2 * SIZE
+
+
+def test_names_that_need_care():
+    """A namespace may be called almost anything."""
+    name = 'a"b\\c {x} \u00e9'
+    run("ip", "netns", "add", name)
+    net = Netns(name)
+    try:
+        net.ip("link set lo up")
+        net.scheduler = "bpf_minrtt"
+        with (
+            exporter() as served,
+            contextlib.closing(make_socket(net, 4)) as listener,
+            contextlib.closing(make_socket(net, 4)) as client,
+        ):
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            client.connect(listener.getsockname())
+            with contextlib.closing(listener.accept()[0]) as server:
+                client.sendall(b"x")
+                assert server.recv(1) == b"x"
+                assert name in {c["netns"] for c in ok("stats")["connections"]}
+                text = served.text()
+        assert promtool(text).returncode == 0
+        assert 'netns="a\\"b\\\\c {x} \\\\xC3\\\\xA9"' in text
+    finally:
+        net.close()
+        run("ip", "netns", "del", name)
 
 
 def test_openmetrics_and_other_requests():

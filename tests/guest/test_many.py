@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Many namespaces and connections: memory, and that costs grow with their number only.
+
+A kernel has room for four tokens per MB of memory at most, so this is about as many connections
+as the guest of the tests can hold. `bench many` has 10,000, and how long that takes, in virtual
+time; here that is no verdict.
+"""
+
+import json
+
+import pytest
+from crowd import best, crowd
+
+COMMANDS = (
+    ("show",),
+    ("show", "--json"),
+    ("stats",),
+    ("stats", "--json"),
+)
+# Of 100 MB for 10,000: what the command takes by itself is in it.
+MAX_KB = 40_000
+EACH = 2
+# Ten times as many of everything: linear is 10 or less, a square 100. What is known to cost
+# more than linear is the kernel's walk of the socket storage, which begins anew for each
+# buffer that a reader takes.
+MAX_RATIO = 20
+
+
+@pytest.mark.timeout(900)
+def test_thousands(both_loaded, tmp_path):
+    costs = {}
+    for namespaces in (100, 1000):
+        # both ends of a connection are listed
+        with crowd(namespaces, EACH, "bpf_minrtt"):
+            for command in COMMANDS:
+                costs[namespaces, command] = best(tmp_path / "out", *command)
+            shown = json.loads(
+                best(tmp_path / "out", "show", "--json", times=1).out.read_text()
+            )
+            stats = json.loads(
+                best(tmp_path / "out", "stats", "--json", times=1).out.read_text()
+            )
+        ours = [n for n in shown["namespaces"] if n["netns"].startswith("many")]
+        assert len(ours) == namespaces
+        assert {(n["connections"], n["listeners"], n["scheduler"]) for n in ours} == {(2 * EACH, 1, "bpf_minrtt")}  # fmt: skip
+        tokens = {c["token"] for c in stats["connections"]}
+        assert len(tokens) == len(stats["connections"]) == 2 * EACH * namespaces
+        assert {c["netns"] for c in stats["connections"]} == {n["netns"] for n in ours}
+        assert all(len(c["subflows"]) == 1 for c in stats["connections"])
+    for (namespaces, command), cost in costs.items():
+        print(f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.cpu:6.2f} s CPU {cost.peak_kb:7} kB")  # fmt: skip
+    for command in COMMANDS:
+        few, many = costs[100, command], costs[1000, command]
+        assert many.peak_kb < MAX_KB, (command, many)
+        assert many.cpu / few.cpu < MAX_RATIO, (command, few, many)
