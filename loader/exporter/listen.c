@@ -147,6 +147,8 @@ enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
 	enum exit_code ret;
 	int err;
 
+	if (!*text)
+		return fail(EX_USAGE, OPERATION, "--listen", HINT_FORM, "no address");
 	ret = is_unix ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
 	if (ret != EX_OK)
 		return ret;

@@ -100,7 +100,7 @@ CASES = {
     "events of no namespace": (
         ["monitor", "--netns", "nosuch"], FAILED, "monitor", "nosuch", "no such network namespace", "ip netns"),
     "exporter without an address": (
-        ["exporter", "--listen", ""], USAGE, "listen at", "", "no port", "ADDR:PORT"),
+        ["exporter", "--listen", ""], USAGE, "listen at", "--listen", "no address", "ADDR:PORT"),
     "exporter without a port": (
         ["exporter", "--listen", "127.0.0.1"], USAGE, "listen at", "127.0.0.1", "no port", "ADDR:PORT"),
     "port out of range": (

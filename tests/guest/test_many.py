@@ -20,10 +20,11 @@ COMMANDS = (
 # Of 100 MB for 10,000: what the command takes by itself is in it.
 MAX_KB = 40_000
 EACH = 2
-# Ten times as many of everything: linear is 10 or less, a square 100. What is known to cost
-# more than linear is the kernel's walk of the socket storage, which begins anew for each
-# buffer that a reader takes.
-MAX_RATIO = 20
+# The command's own time; the kernel's grows faster: every walk of the socket storage begins anew
+# for each buffer, and looking /proc/sys/net up goes along all namespaces that were seen before.
+# Ten times as many of everything, and part of the cost is the same for any number: a square of
+# the number soon makes more than ten times of it.
+MAX_RATIO = 10
 
 
 @pytest.mark.timeout(900)
@@ -48,8 +49,8 @@ def test_thousands(both_loaded, tmp_path):
         assert {c["netns"] for c in stats["connections"]} == {n["netns"] for n in ours}
         assert all(len(c["subflows"]) == 1 for c in stats["connections"])
     for (namespaces, command), cost in costs.items():
-        print(f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.cpu:6.2f} s CPU {cost.peak_kb:7} kB")  # fmt: skip
+        print(f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.user:6.2f} s user {cost.system:6.2f} s system {cost.peak_kb:7} kB")  # fmt: skip
     for command in COMMANDS:
         few, many = costs[100, command], costs[1000, command]
         assert many.peak_kb < MAX_KB, (command, many)
-        assert many.cpu / few.cpu < MAX_RATIO, (command, few, many)
+        assert many.user / few.user < MAX_RATIO, (command, few, many)
