@@ -104,4 +104,4 @@ format:
 
 clean:
 	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
-		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched $(EXPORTER)

@@ -26,7 +26,7 @@ usage() {
 		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
 		  bench    the lab: bench [SCENARIO...] [--scheduler WORD] [--seed N] [--full], then a report;
 		           bench list, bench report [FILE...], bench compare A B (bench/lab.py). Or one of
-		           the other benchmarks: bench cost|quality|bulk|stress|timeline [OPTION...]
+		           the other benchmarks: bench cost|quality|bulk|stress|timeline|many [OPTION...]
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
@@ -320,7 +320,7 @@ each() {
 do_bench() {
 	local first=${arguments[0]:-} k status=0 options=()
 	case $first in
-	cost | quality | bulk | stress | timeline)
+	cost | quality | bulk | stress | timeline | many)
 		each bench 3600 --virtual-time --must-print -- python3 bench/bench.py "${arguments[@]}"
 		return
 		;;
@@ -398,7 +398,7 @@ given=("$@")
 command=
 kernel=latest
 timeout=
-memory=2048
+memory=
 want_build=1
 virtual=()
 arguments=()
@@ -439,6 +439,9 @@ demo | test | bench | shell | run | build | lint | native) ;;
 '') usage_error "no command" ;;
 *) usage_error "unknown command '$command'" ;;
 esac
+# bench many: the kernel's room for connections grows with its memory.
+[ "$command ${arguments[0]:-}" != "bench many" ] || memory=${memory:-8192}
+memory=${memory:-2048}
 [[ $timeout =~ ^[0-9]*$ && $memory =~ ^[0-9]+$ ]] || usage_error "not a number"
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"

@@ -27,6 +27,12 @@ const struct opt opts[NR_OPTS] = {
 			  "wait so long for another command that changes something (10)" },
 	[OPT_CONFIG] = { "config", 'C', "FILE", "instead of " CONFIG_FILE },
 	[OPT_DRY_RUN] = { "dry-run", 'N', NULL, "say what would change, and change nothing" },
+	[OPT_LISTEN] = { "listen", 'l', "ADDR:PORT", "an address and a port, or unix:PATH" },
+	[OPT_INTERVAL] = { "interval", 'i', "SECONDS", "time between two looks" },
+	[OPT_NAMESPACES] = { "namespaces", 0, "MAX", "namespaces with a label of their own (100)" },
+	[OPT_PATHS] = { "paths", 0, "MAX", "paths with a label, per namespace and scheduler (16)" },
+	[OPT_PER_CONNECTION] = { "per-connection", 0, NULL,
+				 "counters of every live connection as well" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -45,6 +51,14 @@ static enum exit_code take_seconds(double *seconds, double min, const char *opti
 		return EX_OK;
 	snprintf(why, sizeof(why), "not a number of seconds from %g to 86400: ", min);
 	return usage(option, why, value);
+}
+
+static enum exit_code take_number(unsigned int *number, const char *option, const char *value)
+{
+	if (!*value || strlen(value) > 5 || strspn(value, "0123456789") != strlen(value))
+		return usage(option, "not a number from 0 to 99999: ", value);
+	*number = (unsigned int)atoi(value);
+	return EX_OK;
 }
 
 static enum exit_code take(struct args *args, enum opt_id id, const char *value)
@@ -95,6 +109,18 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_seconds(&args->watch, 0.1, "--watch", value);
 	case OPT_TIMEOUT:
 		return take_seconds(&args->timeout, 0, "--timeout", value);
+	case OPT_LISTEN:
+		args->listen = value;
+		break;
+	case OPT_INTERVAL:
+		return take_seconds(&args->interval, 0.1, "--interval", value);
+	case OPT_NAMESPACES:
+		return take_number(&args->namespaces, "--namespaces", value);
+	case OPT_PATHS:
+		return take_number(&args->paths, "--paths", value);
+	case OPT_PER_CONNECTION:
+		args->per_connection = true;
+		break;
 	default:
 		break;
 	}
@@ -185,11 +211,13 @@ static void print_opts(unsigned int which)
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++) {
-		char left[40];
+		char left[40], letter[8] = "    ";
 
 		if (!(which & (1U << id)))
 			continue;
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", opts[id].letter, opts[id].name,
+		if (opts[id].letter)
+			snprintf(letter, sizeof(letter), "-%c, ", opts[id].letter);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, opts[id].name,
 			 opts[id].value ? " " : "", opts[id].value ? opts[id].value : "");
 		printf("  %-28s %s\n", left, opts[id].text);
 	}

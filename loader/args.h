@@ -22,6 +22,11 @@ enum opt_id {
 	OPT_TIMEOUT,
 	OPT_CONFIG,
 	OPT_DRY_RUN,
+	OPT_LISTEN,
+	OPT_INTERVAL,
+	OPT_NAMESPACES,
+	OPT_PATHS,
+	OPT_PER_CONNECTION,
 	NR_OPTS
 };
 
@@ -40,12 +45,21 @@ extern const struct opt opts[NR_OPTS];
 #define MAX_SETS 64
 #define MAX_WORDS 32
 
+#define DEFAULT_LISTEN "127.0.0.1:9851"
+#define DEFAULT_NAMESPACES 100
+#define DEFAULT_PATHS 16
+
 struct args {
 	bool json, help, version, all, all_netns, force, reinject, dry_run;
 	int verbose;
 	const char *netns, *container, *config;
 	double watch;	/* seconds between two readings; 0: read once */
 	double timeout; /* seconds to wait for another command that changes something */
+	const char *listen;
+	double interval;		/* seconds; 0: the command's own */
+	unsigned int namespaces, paths; /* how many get a label */
+	bool per_connection;
+	char **argv; /* of the whole command */
 	const char *set[MAX_SETS];
 	unsigned int nr_set;
 	const char *word[MAX_WORDS];
@@ -57,7 +71,7 @@ struct command {
 	const char *details; /* further lines of `help COMMAND`, or NULL */
 	unsigned int opts;   /* OPT_BIT()s besides the global ones */
 	unsigned int min_words, max_words;
-	unsigned int caps; /* CAP_BIT()s of caps.h; 0: none is dropped */
+	unsigned int caps; /* CAP_BIT()s of caps.h, perhaps CAPS_APART */
 	enum exit_code (*run)(const struct args *args);
 };
 

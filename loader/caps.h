@@ -19,6 +19,7 @@
 	X(PROGRAM, BPF, "", "load BPF programs and maps")                                         \
 	X(TRACE, PERFMON, "", "let BPF programs read the kernel's structures")                    \
 	X(SYSCTL, NET_ADMIN, "", "write net.mptcp.scheduler")                                     \
+	X(EVENTS, NET_ADMIN, "", "hear of the kernel's MPTCP events")                             \
 	X(ENTER, SYS_ADMIN, "for other network namespaces", "enter them")                         \
 	X(LOOK, SYS_ADMIN, "to see more than names",                                              \
 	  "find schedulers by their BPF ids, enter "                                              \
@@ -50,6 +51,9 @@ enum cap_need {
 	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(MODULE) | CAP_BIT(PINS))
 #define CAPS_UNLOAD (CAPS_STATS | CAP_BIT(PINS))
 #define CAPS_CHANGE (CAPS_STATS | CAPS_LOAD | CAP_BIT(SYSCTL))
+
+/* With the others: a command in a program of its own, which drops the rest itself. */
+#define CAPS_APART (1U << 31)
 
 /* For the help text: each capability with what it is for. */
 void caps_print(unsigned int needs);

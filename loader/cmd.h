@@ -16,6 +16,8 @@ enum exit_code cmd_get(const struct args *args);
 enum exit_code cmd_set(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
+enum exit_code cmd_monitor(const struct args *args);
+enum exit_code cmd_exporter(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
 
 /*

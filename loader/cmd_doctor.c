@@ -25,8 +25,9 @@ enum grade { GRADE_OK, GRADE_WARN, GRADE_FAIL };
 static bool all_required_pass;
 
 static const struct out_col cols[] = {
-	{ "result", "RESULT", false }, { "check", "CHECK", false }, { "found", "FOUND", false },
-	{ "todo", "TO DO", false },    { NULL, NULL, false },
+	{ "result", "RESULT", OUT_LEFT }, { "check", "CHECK", OUT_LEFT },
+	{ "found", "FOUND", OUT_LEFT },	  { "todo", "TO DO", OUT_LEFT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 static void check(enum grade grade, const char *what, const char *todo, const char *found, ...)

@@ -7,15 +7,16 @@
 #include "world.h"
 
 static const struct out_col cols[] = {
-	{ "name", "NAME", false },	   { "origin", "ORIGIN", false },
-	{ "registered", "LOADED", false }, { "namespaces", "USED IN", false },
-	{ "about", "ABOUT", false },	   { NULL, NULL, false },
+	{ "name", "NAME", OUT_LEFT },	      { "origin", "ORIGIN", OUT_LEFT },
+	{ "registered", "LOADED", OUT_LEFT }, { "namespaces", "USED IN", OUT_LEFT },
+	{ "about", "ABOUT", OUT_LEFT },	      { NULL, NULL, OUT_LEFT },
 };
 
 static const struct out_col tunable_cols[] = {
-	{ "name", "TUNABLE", false }, { "default", "DEFAULT", true }, { "min", "MIN", true },
-	{ "max", "MAX", true },	      { "live", "LIVE", false },      { "text", "MEANING", false },
-	{ NULL, NULL, false },
+	{ "name", "TUNABLE", OUT_LEFT }, { "default", "DEFAULT", OUT_RIGHT },
+	{ "min", "MIN", OUT_RIGHT },	 { "max", "MAX", OUT_RIGHT },
+	{ "live", "LIVE", OUT_LEFT },	 { "text", "MEANING", OUT_LEFT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 static void out_tunables(out_t *item, const struct object *o)

@@ -7,9 +7,10 @@
 #include "out.h"
 
 static const struct out_col get_cols[] = {
-	{ "name", "TUNABLE", false }, { "value", "VALUE", true }, { "min", "MIN", true },
-	{ "max", "MAX", true },	      { "live", "LIVE", false },  { "text", "MEANING", false },
-	{ NULL, NULL, false },
+	{ "name", "TUNABLE", OUT_LEFT }, { "value", "VALUE", OUT_RIGHT },
+	{ "min", "MIN", OUT_RIGHT },	 { "max", "MAX", OUT_RIGHT },
+	{ "live", "LIVE", OUT_LEFT },	 { "text", "MEANING", OUT_LEFT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 static enum exit_code unreadable(const struct loaded *l, const char *operation,

@@ -10,29 +10,29 @@
 #include "world.h"
 
 static const struct out_col sched_cols[] = {
-	{ "name", "SCHEDULER", false },	       { "state", "STATE", false },
-	{ "held_by", "HELD BY", false },       { "copies", "COPIES", false },
-	{ "namespaces", "NAMESPACES", false }, { "connections", "CONNECTIONS", true },
-	{ "listeners", "LISTENERS", true },    { NULL, NULL, false },
+	{ "name", "SCHEDULER", OUT_LEFT },	  { "state", "STATE", OUT_LEFT },
+	{ "held_by", "HELD BY", OUT_LEFT },	  { "copies", "COPIES", OUT_LEFT },
+	{ "namespaces", "NAMESPACES", OUT_LEFT }, { "connections", "CONNECTIONS", OUT_RIGHT },
+	{ "listeners", "LISTENERS", OUT_RIGHT },  { NULL, NULL, OUT_LEFT },
 };
 
 static const struct out_col netns_cols[] = {
-	{ "netns", "NAMESPACE", false },
-	{ "inode", "INODE", true },
-	{ "scheduler", "SCHEDULER", false },
-	{ "reinject", "REINJECT", false },
-	{ "connections", "CONNECTIONS", true },
-	{ "listeners", "LISTENERS", true },
-	{ NULL, NULL, false },
+	{ "netns", "NAMESPACE", OUT_LEFT },
+	{ "inode", "INODE", OUT_RIGHT },
+	{ "scheduler", "SCHEDULER", OUT_LEFT },
+	{ "reinject", "REINJECT", OUT_LEFT },
+	{ "connections", "CONNECTIONS", OUT_RIGHT },
+	{ "listeners", "LISTENERS", OUT_RIGHT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 /* Of the namespaces that opted in, in the order of their table. */
 static const struct out_col reinject_cols[] = {
-	{ "netns", "NAMESPACE", false },
+	{ "netns", "NAMESPACE", OUT_LEFT },
 #define REINJECT_COL(id, name, text) { "reinject_counters." #name, #name, true },
 	MPS_REINJECT_COUNTERS(REINJECT_COL)
 #undef REINJECT_COL
-		{ NULL, NULL, false },
+		{ NULL, NULL, OUT_LEFT },
 };
 
 static void out_kernel(void)
@@ -124,7 +124,7 @@ static bool out_reinject(out_t *item, int map, const struct netns *ns)
 	return true;
 }
 
-static void out_netns(out_t *item, struct world *w, const struct netns *ns)
+static void out_netns(out_t *item, const struct netns *ns, const struct tally *tally)
 {
 	char label[256];
 
@@ -135,8 +135,8 @@ static void out_netns(out_t *item, struct world *w, const struct netns *ns)
 		out_str(item, "scheduler", "%s", ns->sched);
 	else
 		out_null(item, "scheduler");
-	out_num(item, "connections", sockets_count(&w->sockets, sock_is_connection, NULL, ns->ino));
-	out_num(item, "listeners", sockets_count(&w->sockets, sock_is_listener, NULL, ns->ino));
+	out_num(item, "connections", tally->connections);
+	out_num(item, "listeners", tally->listeners);
 }
 
 /* All namespaces; text: in a second table what those say that opted in. */
@@ -150,7 +150,7 @@ static void out_namespaces(struct world *w)
 	for (i = 0; i < w->namespaces.nr; i++) {
 		out_t *item = out_item(namespaces);
 
-		out_netns(item, w, &w->namespaces.ns[i]);
+		out_netns(item, &w->namespaces.ns[i], &w->tally[i]);
 		if (out_reinject(item, map, &w->namespaces.ns[i]))
 			json_object_array_add(opted_in, json_object_get(item));
 	}

@@ -7,10 +7,10 @@
 #include "world.h"
 
 static const struct out_col all_cols[] = {
-	{ "netns", "NAMESPACE", false },
-	{ "netns_inode", "INODE", true },
-	{ "before", "BEFORE", false },
-	{ NULL, NULL, false },
+	{ "netns", "NAMESPACE", OUT_LEFT },
+	{ "netns_inode", "INODE", OUT_RIGHT },
+	{ "before", "BEFORE", OUT_LEFT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 static void tell_listeners(struct world *w, const struct netns *ns, const char *name)

@@ -4,29 +4,41 @@
 # every object of $(BPF_OBJS). A new scheduler in bpf/ needs no change here.
 
 L := $(B)/loader
-LOADER_LIBS := libbpf json-c libcap inih
+LOADER_LIBS := libbpf json-c libcap inih libmnl
 LOADER_CFLAGS = $(CFLAGS) -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter \
 	-D_GNU_SOURCE -DMPS_VERSION='"$(VERSION)"' -Iinclude -Iloader -I$(L) \
 	$(shell $(PKG_CONFIG) --cflags $(LOADER_LIBS))
 # libbpf is linked statically: the distribution's own may be too old (report.h)
-LOADER_LDLIBS = -l:libbpf.a $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
+# and so is libmnl, which one command needs and all would pay for
+LOADER_LDLIBS = -l:libbpf.a -l:libmnl.a $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
 
 LOADER_SRCS := $(wildcard loader/*.c)
 LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o
 LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
-LOADER_HEADERS := $(wildcard loader/*.h loader/bpf/*.h include/*.h)
+LOADER_HEADERS := $(wildcard loader/*.h loader/exporter/*.h loader/bpf/*.h include/*.h)
 
-loader: $(B)/mptcp-sched
+# A program of its own, from the same objects and loader/exporter/: what serves HTTP would add
+# to every command's memory. It has the table of commands, but only the one is called.
+EXPORTER_SRCS := $(wildcard loader/exporter/*.c)
+EXPORTER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(EXPORTER_SRCS))
+EXPORTER := $(B)/mptcp-sched-exporter
+
+loader: $(B)/mptcp-sched $(EXPORTER)
 
 $(B)/mptcp-sched: $(LOADER_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS)
+
+$(EXPORTER): $(filter-out $(L)/cmd_exporter.o,$(LOADER_OBJS)) $(EXPORTER_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS) $(shell $(PKG_CONFIG) --libs libmicrohttpd)
 
 # Flags come from the Makefile, the version from dkms.conf
 LOADER_FLAGS_FROM := Makefile loader/loader.mk kmod/dkms.conf
 
 $(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) $(LOADER_FLAGS_FROM)
 	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@
 
 $(L)/%.bpf.o: loader/bpf/%.bpf.c $(LOADER_HEADERS)

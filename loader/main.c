@@ -8,6 +8,7 @@
 #include "caps.h"
 #include "cmd.h"
 #include "lock.h"
+#include "monitor.h"
 #include "mps_stats.h"
 #include "out.h"
 
@@ -17,11 +18,35 @@ static enum exit_code cmd_help(const struct args *args);
 #define DESCRIBE(id, name, text) "\n  " #name ": " text
 static const char stats_details[] =
 	"For every connection that a scheduler of this project serves, of all network\n"
-	"namespaces (--all) or of one.\n"
-	"With --watch and --json, one document per line.\n\n"
+	"namespaces (--all) or of one, the busiest first.\n"
+	"With --watch also what happened since the reading before: bytes per second, each\n"
+	"subflow's share of them, counters and waits per second. A terminal is drawn anew in\n"
+	"place, lines are cut to its width; anything else gets one block after the other.\n"
+	"With --json one document, with --watch and --json one per line; its schema is\n"
+	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
 #undef DESCRIBE
+
+#define DESCRIBE(id, name, by, text) "\n  " name " (" by "): " text
+static const char monitor_details[] =
+	"One line per event, with --json an object per line, until it is interrupted. Connections\n"
+	"and paths are those of one network namespace.\n\n"
+	"\"event\": the kernel tells it at once; it wants CAP_NET_ADMIN for that. \"look\": found by\n"
+	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
+	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
+	"Events:" MONITOR_EVENTS(DESCRIBE);
+#undef DESCRIBE
+
+static const char exporter_details[] =
+	"GET /metrics of the address gives them in Prometheus' text format, or in OpenMetrics\n"
+	"for those who ask for that. Without --listen the address is " DEFAULT_LISTEN ";\n"
+	"port 0 takes a free one, which is told.\n\n"
+	"Counters are sums over all connections since the exporter began, closed ones as they\n"
+	"were last seen. It looks at each request, and every --interval seconds (5) in between.\n"
+	"Labels are network namespace, scheduler and local address (path). Those beyond\n"
+	"--namespaces and --paths are summed up as \"other\"; of connections there are only\n"
+	"numbers, unless --per-connection is given.";
 
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
@@ -69,6 +94,13 @@ const struct command commands[] = {
 	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. Where it fails\n"
 	  "the runtime does not start the container.",
 	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
+	{ "monitor", "", "tell of schedulers, connections and paths as things happen",
+	  monitor_details, OPT_BIT(NETNS) | OPT_BIT(INTERVAL), 0, 0, CAPS_LOOK | CAP_BIT(EVENTS),
+	  cmd_monitor },
+	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
+	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
+		  OPT_BIT(PER_CONNECTION),
+	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
 	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
 	  cmd_doctor },
 	{ "help", "[COMMAND]", "this text, or more on one command",
@@ -119,7 +151,7 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	/* whoever runs it throws away what it says, as crun does */
 	if (cmd->run == cmd_oci_hook)
 		report_to_log();
-	if (cmd->caps) {
+	if (cmd->caps && !(cmd->caps & CAPS_APART)) {
 		ret = caps_confine(cmd->name, cmd->caps);
 		if (ret != EX_OK)
 			return ret;
@@ -144,7 +176,12 @@ static bool wants_json(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct args args = { .timeout = LOCK_SECONDS };
+	struct args args = {
+		.argv = argv,
+		.timeout = LOCK_SECONDS,
+		.namespaces = DEFAULT_NAMESPACES,
+		.paths = DEFAULT_PATHS,
+	};
 	const struct command *cmd;
 	enum exit_code ret;
 	int first;

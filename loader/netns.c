@@ -58,7 +58,7 @@ static ino_t inode_of_fd(int fd)
 }
 
 /* Enter, open, return. The path of a process may lead elsewhere by now. */
-static int open_there(const struct netns *ns, int (*open_it)(int flags), int flags)
+int netns_open(const struct netns *ns, int (*open_it)(int flags), int flags)
 {
 	int self, there, fd = -1, err = 0;
 
@@ -91,7 +91,7 @@ static int open_there(const struct netns *ns, int (*open_it)(int flags), int fla
 int netns_get_sched(const struct netns *ns, char *name)
 {
 	char buf[64];
-	int fd = open_there(ns, open_sysctl, O_RDONLY), err;
+	int fd = netns_open(ns, open_sysctl, O_RDONLY), err;
 
 	err = fd < 0 ? fd : read_line_fd(fd, buf, sizeof(buf));
 	if (err)
@@ -102,7 +102,7 @@ int netns_get_sched(const struct netns *ns, char *name)
 
 int netns_set_sched(const struct netns *ns, const char *name)
 {
-	int fd = open_there(ns, open_sysctl, O_WRONLY), err = 0;
+	int fd = netns_open(ns, open_sysctl, O_WRONLY), err = 0;
 	ssize_t len = (ssize_t)strlen(name);
 
 	if (fd < 0)
@@ -115,7 +115,7 @@ int netns_set_sched(const struct netns *ns, const char *name)
 
 int netns_cookie(const struct netns *ns, __u64 *cookie)
 {
-	int fd = open_there(ns, open_socket, 0), err = 0;
+	int fd = netns_open(ns, open_socket, 0), err = 0;
 	socklen_t len = sizeof(*cookie);
 
 	if (fd < 0)
@@ -143,14 +143,38 @@ bool netns_is_gone(const struct netns *ns)
 	return inode_of(ns->path) != ns->ino;
 }
 
-struct netns *netns_find(struct netns_list *l, ino_t ino)
+/* Where the inode is in the table, or where it would go: a slot holds an index plus one. */
+static unsigned int slot_of(const struct netns_list *l, ino_t ino)
+{
+	const unsigned int mask = l->nr_slots - 1;
+	unsigned int at = (unsigned int)ino & mask;
+
+	while (l->slot[at] && l->ns[l->slot[at] - 1].ino != ino)
+		at = (at + 1) & mask;
+	return at;
+}
+
+struct netns *netns_find(const struct netns_list *l, ino_t ino)
+{
+	unsigned int found = l->nr_slots ? l->slot[slot_of(l, ino)] : 0;
+
+	return found ? &l->ns[found - 1] : NULL;
+}
+
+/* Never more than half full, so that a look into it takes a step or two. */
+static void more_slots(struct netns_list *l)
 {
 	unsigned int i;
 
+	if (2 * l->nr < l->nr_slots)
+		return;
+	free(l->slot);
+	l->nr_slots = l->nr_slots ? 2 * l->nr_slots : 64;
+	l->slot = calloc(l->nr_slots, sizeof(*l->slot));
+	if (!l->slot)
+		out_of_memory();
 	for (i = 0; i < l->nr; i++)
-		if (l->ns[i].ino == ino)
-			return &l->ns[i];
-	return NULL;
+		l->slot[slot_of(l, l->ns[i].ino)] = i + 1;
 }
 
 static struct netns *add(struct netns_list *l, const char *path)
@@ -166,7 +190,9 @@ static struct netns *add(struct netns_list *l, const char *path)
 	if (fd < 0)
 		return NULL;
 	close(fd);
+	more_slots(l);
 	l->ns = grow(l->ns, l->nr, sizeof(*l->ns));
+	l->slot[slot_of(l, ino)] = l->nr + 1;
 	ns = &l->ns[l->nr++];
 	memset(ns, 0, sizeof(*ns));
 	ns->ino = ino;
@@ -230,10 +256,9 @@ static void add_of_processes(struct netns_list *l)
 		closedir(dir);
 }
 
-void netns_read(struct netns_list *l)
+void netns_names(struct netns_list *l)
 {
 	struct netns *self;
-	unsigned int i;
 
 	memset(l, 0, sizeof(*l));
 	self = add(l, SELF);
@@ -242,6 +267,13 @@ void netns_read(struct netns_list *l)
 	add_named(l);
 	add_of_processes(l);
 	add_of_mounts(l);
+}
+
+void netns_read(struct netns_list *l)
+{
+	unsigned int i;
+
+	netns_names(l);
 	for (i = 0; i < l->nr; i++)
 		if (netns_get_sched(&l->ns[i], l->ns[i].sched))
 			l->ns[i].sched[0] = '\0';
@@ -250,6 +282,7 @@ void netns_read(struct netns_list *l)
 void netns_free(struct netns_list *l)
 {
 	free(l->ns);
+	free(l->slot);
 	memset(l, 0, sizeof(*l));
 }
 

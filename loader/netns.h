@@ -23,12 +23,15 @@ struct netns {
 struct netns_list {
 	struct netns *ns;
 	unsigned int nr;
+	unsigned int *slot, nr_slots; /* by inode */
 };
 
 /* All of them, with their schedulers; needs CAP_SYS_ADMIN to be complete. */
 void netns_read(struct netns_list *l);
+/* The same without their schedulers, which nobody has to enter them for. */
+void netns_names(struct netns_list *l);
 void netns_free(struct netns_list *l);
-struct netns *netns_find(struct netns_list *l, ino_t ino);
+struct netns *netns_find(const struct netns_list *l, ino_t ino);
 
 /* Name if it has one, else "pid PID", else its inode. */
 const char *netns_label(const struct netns *ns, char *buf, size_t size);
@@ -45,6 +48,9 @@ bool netns_is_gone(const struct netns *ns);
 /* net.mptcp.scheduler of that namespace; 0 or a negative errno. */
 int netns_get_sched(const struct netns *ns, char *name);
 int netns_set_sched(const struct netns *ns, const char *name);
+
+/* Enters it, opens something, comes back: what open_it() returned, or a negative errno. */
+int netns_open(const struct netns *ns, int (*open_it)(int flags), int flags);
 
 /* Unlike an inode's number, never given to another one. 0 or a negative errno. */
 int netns_cookie(const struct netns *ns, __u64 *cookie);

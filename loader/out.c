@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "json_print.h"
 #include "out.h"
+#include "util.h"
 
 #define MAX_COLS 24
 
+/* A list in a cell: more than these are only counted. */
+#define MAX_LISTED 8
+#define BAR_WIDTH 20
+
 static bool as_json, on_one_line;
 static out_t *root;
+static FILE *file;
+static unsigned int streamed;
 
 void out_setup(bool json, bool one_line)
 {
@@ -26,6 +35,62 @@ out_t *out_root(void)
 	if (!root)
 		root = json_object_new_object();
 	return root;
+}
+
+void out_into(FILE *other)
+{
+	file = other;
+}
+
+static FILE *sink(void)
+{
+	return file ? file : stdout;
+}
+
+/* The members of the root one by one, each followed by a comma or led by one. */
+static void print_members(bool lead)
+{
+	const char *gap = on_one_line ? "" : "\n  ";
+
+	json_object_object_foreach(out_root(), key, value) {
+		printf("%s%s\"%s\":%s", lead ? "," : "", gap, key, on_one_line ? "" : " ");
+		json_print(stdout, value);
+		if (!lead)
+			putchar(',');
+	}
+	json_object_put(root);
+	root = NULL;
+}
+
+void out_stream_begin(const char *key)
+{
+	streamed = 0;
+	if (!as_json)
+		return;
+	putchar('{');
+	print_members(false);
+	printf(on_one_line ? "\"%s\":[" : "\n  \"%s\": [", key);
+}
+
+void out_stream_item(out_t *item)
+{
+	if (as_json) {
+		printf("%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ");
+		json_print(stdout, item);
+	}
+	json_object_put(item);
+}
+
+void out_stream_end(void)
+{
+	if (as_json) {
+		printf(!on_one_line && streamed ? "\n  ]" : "]");
+		print_members(true);
+		printf(on_one_line ? "}\n" : "\n}\n");
+	}
+	json_object_put(root);
+	root = NULL;
+	fflush(sink());
 }
 
 void out_finish(void)
@@ -46,41 +111,73 @@ void out_forget(void)
 	root = NULL;
 }
 
+/* Every key here is a literal: no copy of it. */
+static void add(out_t *obj, const char *key, out_t *value)
+{
+	json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
+}
+
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 {
-	char *text = NULL;
+	char text[512], *more = NULL;
 	va_list ap;
 	int len;
 
-	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (len < 0)
+	if (!obj)
 		return;
-	json_object_object_add(obj, key, json_object_new_string(text));
-	free(text);
+	va_start(ap, fmt);
+	/* most are, and lists are long */
+	if (!strcmp(fmt, "%s")) {
+		add(obj, key, json_object_new_string(va_arg(ap, const char *)));
+		va_end(ap);
+		return;
+	}
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (len >= (int)sizeof(text)) {
+		va_start(ap, fmt);
+		len = vasprintf(&more, fmt, ap);
+		va_end(ap);
+	}
+	if (len >= 0)
+		add(obj, key, json_object_new_string_len(more ? more : text, len));
+	free(more);
 }
 
 void out_num(out_t *obj, const char *key, uint64_t value)
 {
-	json_object_object_add(obj, key, json_object_new_uint64(value));
+	if (obj)
+		add(obj, key, json_object_new_uint64(value));
+}
+
+void out_real(out_t *obj, const char *key, double value, int decimals)
+{
+	char text[64];
+
+	if (!obj)
+		return;
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
+	add(obj, key, json_object_new_double_s(value, text));
 }
 
 void out_flag(out_t *obj, const char *key, bool value)
 {
-	json_object_object_add(obj, key, json_object_new_boolean(value));
+	if (obj)
+		add(obj, key, json_object_new_boolean(value));
 }
 
 void out_null(out_t *obj, const char *key)
 {
-	json_object_object_add(obj, key, NULL);
+	if (obj)
+		add(obj, key, NULL);
 }
 
 out_t *out_obj(out_t *obj, const char *key)
 {
-	out_t *o = json_object_new_object();
+	out_t *o = obj ? json_object_new_object() : NULL;
 
-	json_object_object_add(obj, key, o);
+	if (o)
+		add(obj, key, o);
 	return o;
 }
 
@@ -88,9 +185,9 @@ out_t *out_list(out_t *obj, const char *key)
 {
 	out_t *list = json_object_object_get(obj, key);
 
-	if (!list) {
+	if (obj && !list) {
 		list = json_object_new_array();
-		json_object_object_add(obj, key, list);
+		add(obj, key, list);
 	}
 	return list;
 }
@@ -105,7 +202,8 @@ out_t *out_item(out_t *list)
 
 void out_word(out_t *list, const char *text)
 {
-	json_object_array_add(list, json_object_new_string(text));
+	if (list)
+		json_object_array_add(list, json_object_new_string(text));
 }
 
 out_t *out_at(out_t *o, const char *path)
@@ -122,69 +220,125 @@ out_t *out_at(out_t *o, const char *path)
 	return o && dot ? out_at(o, dot + 1) : o;
 }
 
-/* Into buf where the value is not a string itself. */
-static const char *cell(out_t *value, char *buf, size_t size)
+const char *rate_text(double bytes_per_s, char *buf, size_t size)
 {
-	size_t i, n, at = 0;
+	static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s", "TB/s" };
+	unsigned int i = 0;
 
+	while (bytes_per_s >= 999.5 && i < sizeof(units) / sizeof(units[0]) - 1) {
+		bytes_per_s /= 1000;
+		i++;
+	}
+	snprintf(buf, size, "%.*f %s", !i || bytes_per_s >= 99.95 ? 0 : 1, bytes_per_s, units[i]);
+	return buf;
+}
+
+static const char *bar(double share, char *buf, size_t size)
+{
+	const int full = (int)(share * BAR_WIDTH + 0.5);
+
+	snprintf(buf, size, "[%.*s%.*s] %3.0f %%", full, "####################", BAR_WIDTH - full,
+		 "....................", share * 100);
+	return buf;
+}
+
+static const char *list_text(out_t *list, char *buf, size_t size)
+{
+	size_t i, n = json_object_array_length(list), at = 0;
+
+	if (!n)
+		return "-";
+	*buf = '\0';
+	for (i = 0; i < n && i < MAX_LISTED && at < size; i++)
+		at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? "," : "",
+				       json_object_get_string(json_object_array_get_idx(list, i)));
+	if (n > MAX_LISTED && at < size)
+		snprintf(buf + at, size - at, ",... (%zu)", n);
+	return buf;
+}
+
+/* Into buf where the value is not a string itself. */
+static const char *cell(out_t *value, unsigned int how, char *buf, size_t size)
+{
+	if (value && how == OUT_RATE)
+		return rate_text(json_object_get_double(value), buf, size);
+	if (value && how == OUT_BAR)
+		return bar(json_object_get_double(value), buf, size);
 	switch (json_object_get_type(value)) {
 	case json_type_null:
 		return "-";
 	case json_type_boolean:
 		return json_object_get_boolean(value) ? "yes" : "no";
 	case json_type_array:
-		n = json_object_array_length(value);
-		if (!n)
-			return "-";
-		*buf = '\0';
-		for (i = 0; i < n && at < size; i++)
-			at += (size_t)snprintf(
-				buf + at, size - at, "%s%s", i ? "," : "",
-				json_object_get_string(json_object_array_get_idx(value, i)));
+		return list_text(value, buf, size);
+	case json_type_int:
+		snprintf(buf, size, "%" PRIu64, json_object_get_uint64(value));
 		return buf;
 	default:
 		return json_object_get_string(value);
 	}
 }
 
-static void print_cell(const char *text, int width, bool right, bool last)
+static void print_cell(const char *text, int width, unsigned int how, bool last)
 {
-	if (last && !right)
-		printf("%s", text);
-	else
-		printf("%*s", right ? width : -width, text);
-	printf("%s", last ? "\n" : "  ");
+	const bool right = how == OUT_RIGHT || how == OUT_RATE;
+	int pad = width - (int)strlen(text);
+
+	for (; right && pad > 0; pad--)
+		fputc(' ', sink());
+	fputs(text, sink());
+	for (; !last && pad > 0; pad--)
+		fputc(' ', sink());
+	fputs(last ? "\n" : "  ", sink());
+}
+
+/* The text of each cell, row by row: what it takes to know how wide the columns are. */
+static char **cells_of(out_t *list, const struct out_col *cols, int n, int *width)
+{
+	const size_t rows = json_object_array_length(list);
+	char **cells = calloc(rows * (size_t)n + 1, sizeof(*cells)), buf[1024];
+	size_t row;
+	int c, len;
+
+	if (!cells)
+		out_of_memory();
+	for (row = 0; row < rows; row++) {
+		for (c = 0; c < n; c++) {
+			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
+			char *text = strdup(cell(v, cols[c].how, buf, sizeof(buf)));
+
+			if (!text)
+				out_of_memory();
+			len = (int)strlen(text);
+			width[c] = len > width[c] ? len : width[c];
+			cells[row * (size_t)n + (size_t)c] = text;
+		}
+	}
+	return cells;
 }
 
 void out_table(out_t *list, const struct out_col *cols, const char *indent)
 {
 	size_t row, rows = json_object_array_length(list);
 	int width[MAX_COLS], n = 0, c;
-	char buf[1024];
+	char **cells, **text;
 
 	if (as_json)
 		return;
 	for (; cols[n].head && n < MAX_COLS; n++)
 		width[n] = (int)strlen(cols[n].head);
-	for (row = 0; row < rows; row++) {
-		for (c = 0; c < n; c++) {
-			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
-			int len = (int)strlen(cell(v, buf, sizeof(buf)));
-
-			width[c] = len > width[c] ? len : width[c];
-		}
-	}
-	fputs(indent, stdout);
+	cells = text = cells_of(list, cols, n, width);
+	fputs(indent, sink());
 	for (c = 0; c < n; c++)
-		print_cell(cols[c].head, width[c], cols[c].right, c == n - 1);
+		print_cell(cols[c].head, width[c], cols[c].how, c == n - 1);
 	for (row = 0; row < rows; row++) {
-		fputs(indent, stdout);
-		for (c = 0; c < n; c++) {
-			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
-
-			print_cell(cell(v, buf, sizeof(buf)), width[c], cols[c].right, c == n - 1);
+		fputs(indent, sink());
+		for (c = 0; c < n; c++, text++) {
+			print_cell(*text, width[c], cols[c].how, c == n - 1);
+			free(*text);
 		}
 	}
+	free(cells);
 }
 
 void out_line(const char *fmt, ...)
@@ -194,9 +348,20 @@ void out_line(const char *fmt, ...)
 	if (as_json)
 		return;
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	vfprintf(sink(), fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	fputc('\n', sink());
+}
+
+void out_text(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (as_json)
+		return;
+	va_start(ap, fmt);
+	vfprintf(sink(), fmt, ap);
+	va_end(ap);
 }
 
 void out_note(const char *fmt, ...)
@@ -209,5 +374,5 @@ void out_note(const char *fmt, ...)
 	va_end(ap);
 	out_word(out_list(out_root(), "notes"), text);
 	if (!as_json)
-		printf("note: %s\n", text);
+		fprintf(sink(), "note: %s\n", text);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <json-c/json.h>
 
 typedef struct json_object out_t;
@@ -22,9 +23,13 @@ out_t *out_root(void);
 void out_finish(void);
 void out_forget(void);
 
+/* Keys are literals: they are not copied. Into an object or a list that is NULL goes nothing. */
+
 void out_str(out_t *obj, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void out_num(out_t *obj, const char *key, uint64_t value);
+/* With that many decimal places. */
+void out_real(out_t *obj, const char *key, double value, int decimals);
 void out_flag(out_t *obj, const char *key, bool value);
 void out_null(out_t *obj, const char *key);
 out_t *out_obj(out_t *obj, const char *key);  /* new object under key */
@@ -34,18 +39,42 @@ void out_word(out_t *list, const char *text); /* new string at the list's end */
 
 /* The value at "key.key", where a number is a place in a list; NULL: there is none. */
 out_t *out_at(out_t *o, const char *path);
+/*
+ * A list too long to be held: begin prints the root as it is so far, each object is printed and
+ * freed by itself, and end prints what the root has been given since. In place of out_finish().
+ */
+void out_stream_begin(const char *key);
+void out_stream_item(out_t *item);
+void out_stream_end(void);
+
+/* How a column shows its values. */
+enum out_how {
+	OUT_LEFT,
+	OUT_RIGHT,
+	OUT_RATE, /* bytes per second, with a unit */
+	OUT_BAR,  /* a share from 0 to 1 */
+};
 
 /* key: of the row, or "object.key" below it; head NULL ends the columns. */
 struct out_col {
 	const char *key, *head;
-	bool right; /* numbers */
+	unsigned char how; /* enum out_how; true: OUT_RIGHT, for numbers */
 };
+
+/* "1.23 MB/s" */
+const char *rate_text(double bytes_per_s, char *buf, size_t size);
+
+/* Text only: from here on into this file instead of stdout; NULL: back again. */
+void out_into(FILE *file);
 
 /* Text only: the list as an aligned table, each line behind indent. */
 void out_table(out_t *list, const struct out_col *cols, const char *indent);
 
 /* Text only: one line. */
 void out_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Text only: a part of one. */
+void out_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A remark of the run: "note: ..." in text, an element of "notes" in JSON. */
 void out_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "iter.h"
 #include "mps_settle.h"
-#include "out.h"
 #include "reader.h"
 #include "registry.h"
 #include "stats.skel.h"
@@ -29,7 +29,7 @@ void reader_close(struct stats *skel)
 	stats__destroy(skel);
 }
 
-/* Records that a map's walk gives, added to those of the other maps. */
+/* Records that a map's walk gives, added to those of the other maps. 1: not such a map. */
 static int add_records(const struct bpf_program *prog, __u32 map_id, size_t value_size,
 		       void **records, unsigned int *nr, size_t size)
 {
@@ -45,13 +45,18 @@ static int add_records(const struct bpf_program *prog, __u32 map_id, size_t valu
 		return errno == ENOENT ? 0 : -errno;
 	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.value_size != value_size) {
 		close(fd);
-		out_note("map %u has the name but not the layout of statistics: left out", map_id);
-		return 0;
+		return 1;
 	}
 	part = iter_read(prog, fd, size, &more);
 	close(fd);
 	if (!part)
 		return -errno;
+	if (!*nr) {
+		free(*records);
+		*records = part;
+		*nr = more;
+		return 0;
+	}
 	all = realloc(*records, (*nr + more) * size + 1);
 	if (!all) {
 		free(part);
@@ -67,19 +72,29 @@ static int add_records(const struct bpf_program *prog, __u32 map_id, size_t valu
 static int read_sched(struct reading *r, struct stats *skel, const struct sched *s)
 {
 	void *conns = r->conn, *subflows = r->subflow;
-	int err = 0;
+	int err = 0, foreign = 0;
 
 	if (s->conn_map)
-		err = add_records(skel->progs.connections, s->conn_map,
-				  sizeof(struct mps_conn_store), &conns, &r->nr_conns,
-				  sizeof(*r->conn));
-	if (!err && s->subflow_map)
+		foreign = add_records(skel->progs.connections, s->conn_map,
+				      sizeof(struct mps_conn_store), &conns, &r->nr_conns,
+				      sizeof(*r->conn));
+	if (s->subflow_map && foreign >= 0)
 		err = add_records(skel->progs.subflows, s->subflow_map,
 				  sizeof(struct mps_subflow_store), &subflows, &r->nr_subflows,
 				  sizeof(*r->subflow));
 	r->conn = conns;
 	r->subflow = subflows;
-	return err;
+	if (foreign < 0 || err < 0)
+		return foreign < 0 ? foreign : err;
+	r->foreign += (unsigned int)(foreign + err);
+	return 0;
+}
+
+static int by_socket(const void *a, const void *b)
+{
+	const struct mps_conn_rec *x = a, *y = b;
+
+	return x->sk < y->sk ? -1 : x->sk > y->sk;
 }
 
 /* A connection's subflows together, in the order they were made. */
@@ -89,7 +104,26 @@ static int by_id(const void *a, const void *b)
 
 	if (x->conn != y->conn)
 		return x->conn < y->conn ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return memcmp(&x->local, &y->local, sizeof(x->local))
+		       ?: memcmp(&x->remote, &y->remote, sizeof(x->remote));
+}
+
+/* The walk of a map that changes meanwhile can come by the same socket twice. */
+static unsigned int sort_once_each(void *records, unsigned int nr, size_t size,
+				   int (*order)(const void *, const void *))
+{
+	unsigned int i, kept = 0;
+	char *rec = records;
+
+	if (!nr)
+		return 0;
+	qsort(rec, nr, size, order);
+	for (i = 1; i < nr; i++)
+		if (order(rec + i * size, rec + kept * size) && ++kept != i)
+			memcpy(rec + kept * size, rec + i * size, size);
+	return kept + 1;
 }
 
 /* Counts what the subflows took since their connection's last round. */
@@ -110,10 +144,13 @@ static void settle(struct mps_subflow_rec *rec, unsigned int nr)
 enum exit_code reader_read(struct reading *r, struct stats *skel)
 {
 	struct registry reg;
+	struct timespec now;
 	unsigned int i;
 	int err = 0;
 
 	memset(r, 0, sizeof(*r));
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	r->when = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	registry_read(&reg);
 	for (i = 0; i < reg.nr && !err; i++)
 		err = read_sched(r, skel, &reg.sched[i]);
@@ -121,11 +158,35 @@ enum exit_code reader_read(struct reading *r, struct stats *skel)
 	if (err)
 		return fail(code_of(-err), "read", "statistics", "run again with -v", "%s",
 			    strerror(-err));
-	if (r->nr_subflows) {
-		qsort(r->subflow, r->nr_subflows, sizeof(*r->subflow), by_id);
-		settle(r->subflow, r->nr_subflows);
-	}
+	r->nr_conns = sort_once_each(r->conn, r->nr_conns, sizeof(*r->conn), by_socket);
+	r->nr_subflows = sort_once_each(r->subflow, r->nr_subflows, sizeof(*r->subflow), by_id);
+	settle(r->subflow, r->nr_subflows);
 	return EX_OK;
+}
+
+const struct mps_conn_rec *reading_conn(const struct reading *r, __u64 sk)
+{
+	const struct mps_conn_rec key = { .sk = sk };
+
+	return r->nr_conns ? bsearch(&key, r->conn, r->nr_conns, sizeof(key), by_socket) : NULL;
+}
+
+const struct mps_subflow_rec *reading_subflows(const struct reading *r, __u64 sk, unsigned int *nr)
+{
+	unsigned int low = 0, high = r->nr_subflows, end;
+
+	while (low < high) {
+		const unsigned int mid = low + (high - low) / 2;
+
+		if (r->subflow[mid].conn < sk)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (end = low; end < r->nr_subflows && r->subflow[end].conn == sk; end++)
+		;
+	*nr = end - low;
+	return r->subflow + low;
 }
 
 void reading_free(struct reading *r)

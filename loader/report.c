@@ -13,6 +13,7 @@
 static bool as_json, to_log;
 static int verbosity;
 static char last_warning[400];
+static void (*call_first)(void);
 
 void report_setup(bool json, int verbose)
 {
@@ -44,6 +45,11 @@ static void log_line(const char *text)
 	if (write(fd, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1) < 0)
 		perror("/dev/kmsg");
 	close(fd);
+}
+
+void report_first(void (*call)(void))
+{
+	call_first = call;
 }
 
 static const char *code_name(enum exit_code code)
@@ -97,6 +103,8 @@ enum exit_code fail(enum exit_code code, const char *operation, const char *obje
 	vsnprintf(reason, sizeof(reason), why, ap);
 	va_end(ap);
 
+	if (call_first)
+		call_first();
 	snprintf(line, sizeof(line), "cannot %s%s%s: %s%s%s", operation, object ? " " : "",
 		 object ? object : "", reason, hint ? "; " : "", hint ? hint : "");
 	if (to_log)

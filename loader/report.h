@@ -30,6 +30,9 @@ enum exit_code {
 /* Set from the options, before anything can fail. */
 void report_setup(bool json, int verbose);
 
+/* To be called before anything is told: a page that hides it has to go. */
+void report_first(void (*call)(void));
+
 /*
  * Prints "cannot OPERATION OBJECT: WHY; HINT" to stderr, or the same as one
  * JSON object. object and hint may be NULL. Returns code.

@@ -32,26 +32,45 @@ static void keep_one_each(struct sockets *s)
 	s->nr = kept + 1;
 }
 
+enum exit_code sockets_open(struct inventory **skel, const char *operation)
+{
+	report_libbpf();
+	*skel = inventory__open_and_load();
+	if (*skel)
+		return EX_OK;
+	return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
+		    "the kernel refused the program that lists them (%s)%s", strerror(errno),
+		    libbpf_reason());
+}
+
+void sockets_close(struct inventory *skel)
+{
+	inventory__destroy(skel);
+}
+
+enum exit_code sockets_walk(struct sockets *s, struct inventory *skel, const char *operation)
+{
+	memset(s, 0, sizeof(*s));
+	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
+	if (!s->rec)
+		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
+			    "reading the list failed: %s", strerror(errno));
+	keep_one_each(s);
+	return EX_OK;
+}
+
 enum exit_code sockets_read(struct sockets *s, const char *operation)
 {
 	struct inventory *skel;
-	int err;
+	enum exit_code ret;
 
 	memset(s, 0, sizeof(*s));
-	report_libbpf();
-	skel = inventory__open_and_load();
-	if (!skel)
-		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
-			    "the kernel refused the program that lists them (%s)%s",
-			    strerror(errno), libbpf_reason());
-	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
-	err = errno;
-	inventory__destroy(skel);
-	if (!s->rec)
-		return fail(code_of(err), operation, "MPTCP sockets", "run again with -v",
-			    "reading the list failed: %s", strerror(err));
-	keep_one_each(s);
-	return EX_OK;
+	ret = sockets_open(&skel, operation);
+	if (ret != EX_OK)
+		return ret;
+	ret = sockets_walk(s, skel, operation);
+	sockets_close(skel);
+	return ret;
 }
 
 void sockets_free(struct sockets *s)
@@ -81,18 +100,50 @@ unsigned int sockets_count(const struct sockets *s, bool (*kind)(const struct mp
 	return n;
 }
 
+/* Decimal digits from at on; returns where they end. Lists of thousands are full of these. */
+static char *put_number(char *at, unsigned int n)
+{
+	char digits[10];
+	unsigned int i = 0;
+
+	do {
+		digits[i++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	while (i)
+		*at++ = digits[--i];
+	return at;
+}
+
+static const char *v4_text(const __u8 *ip, unsigned int port, char *buf, size_t size)
+{
+	char text[24], *at = text;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		at = put_number(at, ip[i]);
+		*at++ = i < 3 ? '.' : ':';
+	}
+	at = put_number(at, port);
+	*at = '\0';
+	if ((size_t)(at - text) < size)
+		memcpy(buf, text, (size_t)(at - text) + 1);
+	else
+		*buf = '\0';
+	return buf;
+}
+
 const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
 {
 	static const __u8 v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 	char ip[INET6_ADDRSTRLEN] = "?";
 
-	if (a->family == AF_INET6 && memcmp(a->ip, v4_mapped, sizeof(v4_mapped))) {
-		inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
-		snprintf(buf, size, "[%s]:%u", ip, a->port);
-	} else {
-		inet_ntop(AF_INET, a->family == AF_INET6 ? a->ip + 12 : a->ip, ip, sizeof(ip));
-		snprintf(buf, size, "%s:%u", ip, a->port);
-	}
+	if (a->family != AF_INET6)
+		return v4_text(a->ip, a->port, buf, size);
+	if (!memcmp(a->ip, v4_mapped, sizeof(v4_mapped)))
+		return v4_text(a->ip + 12, a->port, buf, size);
+	inet_ntop(AF_INET6, a->ip, ip, sizeof(ip));
+	snprintf(buf, size, "[%s]:%u", ip, a->port);
 	return buf;
 }
 
@@ -117,9 +168,9 @@ const char *state_name(unsigned int tcp_state)
 }
 
 const struct out_col listener_cols[] = {
-	{ "pid", "PID", true },	       { "command", "COMMAND", false },
-	{ "local", "ADDRESS", false }, { "scheduler", "KEEPS", false },
-	{ NULL, NULL, false },
+	{ "pid", "PID", OUT_RIGHT },	  { "command", "COMMAND", OUT_LEFT },
+	{ "local", "ADDRESS", OUT_LEFT }, { "scheduler", "KEEPS", OUT_LEFT },
+	{ NULL, NULL, OUT_LEFT },
 };
 
 void out_listener(out_t *item, const struct mps_sock_rec *rec, const char *netns)

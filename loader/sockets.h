@@ -12,6 +12,15 @@ struct sockets {
 	unsigned int nr;
 };
 
+struct inventory; /* the skeleton of bpf/inventory.bpf.c */
+
+/* Loads the program, once for many readings. */
+enum exit_code sockets_open(struct inventory **skel, const char *operation);
+void sockets_close(struct inventory *skel);
+/* The caller frees it in any case. */
+enum exit_code sockets_walk(struct sockets *s, struct inventory *skel, const char *operation);
+
+/* All three, for one reading. */
 enum exit_code sockets_read(struct sockets *s, const char *operation);
 void sockets_free(struct sockets *s);
 

@@ -63,16 +63,20 @@ char *read_all(int fd, size_t *len)
 	return buf;
 }
 
+void out_of_memory(void)
+{
+	fprintf(stderr, "out of memory\n");
+	abort();
+}
+
 void *grow(void *array, unsigned int used, size_t size)
 {
 	/* a power of two: full */
 	if (used && (used & (used - 1)))
 		return array;
 	array = realloc(array, (used ? 2UL * used : 1) * size);
-	if (!array) {
-		fprintf(stderr, "out of memory\n");
-		abort();
-	}
+	if (!array)
+		out_of_memory();
 	return array;
 }
 

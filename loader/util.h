@@ -17,6 +17,8 @@ int read_line_fd(int fd, char *buf, size_t size);
 /* All that the file gives, NUL added; NULL with errno. The caller frees it. */
 char *read_all(int fd, size_t *len);
 
+void out_of_memory(void) __attribute__((noreturn));
+
 /* Makes room for one more element of an array that grows in powers of two. */
 void *grow(void *array, unsigned int used, size_t size);
 

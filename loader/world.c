@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "util.h"
 #include "world.h"
+
+static void tally(struct world *w)
+{
+	unsigned int i;
+
+	w->tally = calloc(w->namespaces.nr + 1, sizeof(*w->tally));
+	if (!w->tally)
+		out_of_memory();
+	for (i = 0; i < w->sockets.nr; i++) {
+		const struct mps_sock_rec *rec = &w->sockets.rec[i];
+		struct netns *ns = netns_find(&w->namespaces, rec->netns);
+		struct tally *t = ns ? &w->tally[ns - w->namespaces.ns] : NULL;
+
+		if (t && sock_is_connection(rec))
+			t->connections++;
+		else if (t && sock_is_listener(rec))
+			t->listeners++;
+	}
+}
 
 enum exit_code world_read(struct world *w, const char *operation)
 {
+	enum exit_code ret;
+
 	memset(w, 0, sizeof(*w));
 	registry_read(&w->schedulers);
 	netns_read(&w->namespaces);
-	return sockets_read(&w->sockets, operation);
+	ret = sockets_read(&w->sockets, operation);
+	if (ret == EX_OK)
+		tally(w);
+	return ret;
 }
 
 void world_free(struct world *w)
@@ -16,6 +42,7 @@ void world_free(struct world *w)
 	registry_free(&w->schedulers);
 	netns_free(&w->namespaces);
 	sockets_free(&w->sockets);
+	free(w->tally);
 }
 
 unsigned int world_users(struct world *w, const char *sched, char *labels, size_t size)

@@ -8,10 +8,15 @@
 #include "registry.h"
 #include "sockets.h"
 
+struct tally {
+	unsigned int connections, listeners;
+};
+
 struct world {
 	struct registry schedulers;
 	struct netns_list namespaces;
 	struct sockets sockets;
+	struct tally *tally; /* of each namespace, in their order; counted in one pass */
 };
 
 /* Needs the privileges CAPS_LOOK; the caller frees it in any case. */

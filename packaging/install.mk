@@ -45,8 +45,10 @@ $(COMPLETION): packaging/completion.bash.in packaging/manual.py $(B)/mptcp-sched
 INSTALLED = \
 	$(call into,$(SBINDIR),0755,$(B)/mptcp-sched) \
 	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
+	$(call into,$(BPFDIR),0755,$(EXPORTER)) \
 	$(call into,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
-	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md)) \
+	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md docs/*.json)) \
+	$(call into,$(DATADIR)/mptcp-sched/grafana,0644,$(wildcard contrib/grafana/*.json)) \
 	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
 	$(call into,$(DATADIR)/bash-completion/completions,0644,$(COMPLETION)) \
 	$(call into,$(UNITDIR),0644,$(filter %.service,$(MADE))) \

@@ -5,7 +5,13 @@
 GUEST_OBJ := $(addprefix $(B)/tests/,queues.bpf.o passes.bpf.o looping.bpf.o looping.pre615.bpf.o)
 
 .PHONY: guest-obj
-guest-obj: $(GUEST_OBJ)
+guest-obj: $(GUEST_OBJ) $(B)/tests/many
+
+# Namespaces and connections by the thousand.
+$(B)/tests/many: tests/guest/many.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Wall -Wextra -Werror $< -o $@
 
 $(B)/tests/%.pre615.bpf.o: tests/guest/bpf/%.bpf.c $(BPF_HEADERS)
 	$(call bpf_compile,-DMPS_PRE615)

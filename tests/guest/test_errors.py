@@ -120,6 +120,28 @@ CASES = {
         ["help", "frobnicate"], USAGE, "run", "frobnicate", "no such command", "help"),
     "interval that is none": (
         ["stats", "--watch", "never"], USAGE, "run", "--watch", "seconds", "help"),
+    "events of no namespace": (
+        ["monitor", "--netns", "nosuch"], FAILED, "monitor", "nosuch", "no such network namespace", "ip netns"),
+    "exporter without an address": (
+        ["exporter", "--listen", ""], USAGE, "listen at", "--listen", "no address", "ADDR:PORT"),
+    "exporter without a port": (
+        ["exporter", "--listen", "127.0.0.1"], USAGE, "listen at", "127.0.0.1", "no port", "ADDR:PORT"),
+    "port out of range": (
+        ["exporter", "--listen", "127.0.0.1:65536"], USAGE, "listen at", "127.0.0.1:65536", "no port", "ADDR:PORT"),
+    "address that is a name": (
+        ["exporter", "--listen", "localhost:0"], USAGE, "listen at", "localhost:0", "not an IP address", "ADDR:PORT"),
+    "IPv6 without brackets": (
+        ["exporter", "--listen", "::1:9851"], USAGE, "listen at", "::1:9851", "brackets", "ADDR:PORT"),
+    "socket without a path": (
+        ["exporter", "--listen", "unix:x"], USAGE, "listen at", "unix:x", "begin with /", "ADDR:PORT"),
+    "socket where there is no directory": (
+        ["exporter", "--listen", "unix:/nowhere/x"], FAILED, "listen at", "unix:/nowhere/x", "No such file", ""),
+    "number of labels that is none": (
+        ["exporter", "--paths", "-1"], USAGE, "run", "--paths", "not a number", "help"),
+    "number of labels too large": (
+        ["exporter", "--namespaces", "123456"], USAGE, "run", "--namespaces", "not a number", "help"),
+    "interval of looks that is none": (
+        ["exporter", "--interval", "1h"], USAGE, "run", "--interval", "seconds", "help"),
     "interval out of range": (
         ["stats", "--watch", "0"], USAGE, "run", "--watch", "0.1", "help"),
 }  # fmt: skip

@@ -24,12 +24,12 @@ boot=(
 )
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
-	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev
+	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev libmicrohttpd-dev libmnl-dev
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
 	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
-	python3-pytest python3-pytest-timeout
+	python3-pytest python3-pytest-timeout python3-jsonschema prometheus
 )
 # What selects and starts: container runtimes, and the checks of the unit file.
 services=(crun podman systemd)

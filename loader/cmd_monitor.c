@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * `mptcp-sched monitor`: one line per event. Connections and subflows are the kernel's own
+ * events; what it has none for is found by looking at it again and again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/mptcp_pm.h>
+#include "cmd.h"
+#include "kern.h"
+#include "monitor.h"
+#include "netns.h"
+#include "out.h"
+#include "pm_events.h"
+#include "reader.h"
+#include "signals.h"
+#include "sockets.h"
+
+#define OPERATION "monitor"
+
+struct schedulers {
+	char name[MAX_AVAILABLE][MPS_NAME_LEN];
+	unsigned int nr;
+};
+
+struct monitor {
+	struct netns ns;
+	char label[256];
+	struct stats *stats;
+	struct inventory *inventory;
+	struct mnl_socket *nl;
+	/* as they were at the last look */
+	struct schedulers schedulers;
+	char chosen[MPS_NAME_LEN];
+	struct sockets sockets;
+	struct reading reading;
+	bool looked;
+};
+
+/* --- telling */
+
+static void begin(enum monitor_event event)
+{
+	static const char *const names[] = {
+#define NAME(id, name, by, text) name,
+		MONITOR_EVENTS(NAME)
+#undef NAME
+	};
+	struct timespec now;
+	char text[64];
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	out_real(out_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
+	out_str(out_root(), "event", "%s", names[event]);
+	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &tm));
+	out_text("%s.%03ldZ  %-19s", text, now.tv_nsec / 1000000, names[event]);
+}
+
+static void with(const char *key, const char *value)
+{
+	out_str(out_root(), key, "%s", value);
+	out_text("  %s", value);
+}
+
+static void with_token(__u32 token)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "0x%08x", token);
+	with("token", text);
+}
+
+static void with_ends(const struct mps_addr *local, const struct mps_addr *remote)
+{
+	char text[64];
+
+	with("local", addr_text(local, text, sizeof(text)));
+	out_text(" >");
+	out_str(out_root(), "remote", "%s", addr_text(remote, text, sizeof(text)));
+	out_text(" %s", text);
+}
+
+static void end(void)
+{
+	out_line("%s", "");
+	out_finish();
+}
+
+static void tell_sched(const struct monitor *m, enum monitor_event event, const char *name,
+		       const char *before)
+{
+	begin(event);
+	with("scheduler", name);
+	if (before) {
+		out_str(out_root(), "before", "%s", before);
+		out_text(" (before: %s)", before);
+	}
+	if (event == MONITOR_CHOSEN || event == MONITOR_STARTED)
+		with("netns", m->label);
+	end();
+}
+
+/* --- what the kernel tells */
+
+static void tell_path(const struct pm_event *e, enum monitor_event event)
+{
+	begin(event);
+	with_token(e->token);
+	if (e->has_ends)
+		with_ends(&e->local, &e->remote);
+	if (e->backup)
+		out_text("  backup");
+	out_flag(out_root(), "backup", e->backup);
+	if (event == MONITOR_PATH_CLOSED && e->error) {
+		out_str(out_root(), "error", "%s", strerror((int)e->error));
+		out_text("  %s", strerror((int)e->error));
+	}
+	if (event == MONITOR_PATH_CLOSED && e->has_reset) {
+		out_num(out_root(), "reset_reason", e->reset_reason);
+		out_text("  reset, reason %u", e->reset_reason);
+	}
+	end();
+}
+
+static void on_pm_event(const struct pm_event *e, void *arg)
+{
+	switch (e->type) {
+	case MPTCP_EVENT_CREATED:
+		begin(MONITOR_OPENED);
+		with_token(e->token);
+		if (e->has_ends)
+			with_ends(&e->local, &e->remote);
+		with("side", e->server ? "server" : "client");
+		end();
+		break;
+	case MPTCP_EVENT_CLOSED:
+		begin(MONITOR_CLOSED);
+		with_token(e->token);
+		end();
+		break;
+	case MPTCP_EVENT_SUB_ESTABLISHED:
+		/* one that could not be made has an error, and no event of its own */
+		if (!e->error)
+			tell_path(e, MONITOR_PATH_OPENED);
+		break;
+	case MPTCP_EVENT_SUB_CLOSED:
+		tell_path(e, MONITOR_PATH_CLOSED);
+		break;
+	default:
+		break;
+	}
+}
+
+static enum exit_code read_events(struct monitor *m)
+{
+	int err = pm_read(m->nl, on_pm_event, m);
+
+	if (err == -ENOBUFS) {
+		begin(MONITOR_LOST);
+		end();
+		return EX_OK;
+	}
+	return err ? fail(EX_FAILED, OPERATION, m->label, NULL, "reading events failed: %s",
+			  strerror(-err))
+		   : EX_OK;
+}
+
+/* --- what has to be looked at */
+
+static bool has(const struct schedulers *s, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (!strcmp(s->name[i], name))
+			return true;
+	return false;
+}
+
+static void look_at_schedulers(struct monitor *m)
+{
+	struct schedulers now;
+	unsigned int i;
+
+	now.nr = kern_available(now.name);
+	for (i = 0; m->looked && i < now.nr; i++)
+		if (!has(&m->schedulers, now.name[i]))
+			tell_sched(m, MONITOR_LOADED, now.name[i], NULL);
+	for (i = 0; m->looked && i < m->schedulers.nr; i++)
+		if (!has(&now, m->schedulers.name[i]))
+			tell_sched(m, MONITOR_UNLOADED, m->schedulers.name[i], NULL);
+	m->schedulers = now;
+}
+
+static void look_at_choice(struct monitor *m)
+{
+	char now[MPS_NAME_LEN] = "";
+
+	if (netns_get_sched(&m->ns, now))
+		return;
+	if (!m->looked)
+		tell_sched(m, MONITOR_STARTED, now, NULL);
+	else if (strcmp(now, m->chosen))
+		tell_sched(m, MONITOR_CHOSEN, now, m->chosen);
+	memcpy(m->chosen, now, sizeof(now));
+}
+
+/* Had it fallen back before? Both lists are in the order of the sockets' identities. */
+static bool fell_back_before(const struct sockets *s, const struct mps_sock_rec *rec,
+			     unsigned int *at)
+{
+	const struct mps_sock_rec *was;
+
+	while (*at < s->nr && s->rec[*at].sk < rec->sk)
+		(*at)++;
+	was = *at < s->nr ? &s->rec[*at] : NULL;
+	return was && was->sk == rec->sk && was->fallback && was->token == rec->token &&
+	       !memcmp(&was->remote, &rec->remote, sizeof(was->remote));
+}
+
+static void tell_fallback(const struct mps_sock_rec *rec)
+{
+	begin(MONITOR_FALLBACK);
+	with_token(rec->token);
+	with_ends(&rec->local, &rec->remote);
+	out_num(out_root(), "pid", rec->pid);
+	out_text("  pid %u", rec->pid);
+	end();
+}
+
+static enum exit_code look_at_sockets(struct monitor *m)
+{
+	struct sockets now;
+	unsigned int i, at = 0;
+	enum exit_code ret = sockets_walk(&now, m->inventory, OPERATION);
+
+	if (ret != EX_OK)
+		return ret;
+	for (i = 0; m->looked && i < now.nr; i++)
+		if (now.rec[i].netns == m->ns.ino && now.rec[i].fallback &&
+		    sock_is_connection(&now.rec[i]) &&
+		    !fell_back_before(&m->sockets, &now.rec[i], &at))
+			tell_fallback(&now.rec[i]);
+	sockets_free(&m->sockets);
+	m->sockets = now;
+	return EX_OK;
+}
+
+/* The same subflow at the last look; NULL: it is new. */
+static const struct mps_subflow_rec *before(const struct monitor *m,
+					    const struct mps_subflow_rec *rec)
+{
+	const struct mps_subflow_rec *s;
+	unsigned int nr;
+
+	for (s = reading_subflows(&m->reading, rec->conn, &nr); nr; nr--, s++)
+		if (s->id == rec->id && s->local.port == rec->local.port &&
+		    s->remote.port == rec->remote.port)
+			return s;
+	return NULL;
+}
+
+static void look_at_path(const struct monitor *m, const struct mps_conn_rec *conn,
+			 const struct mps_subflow_rec *rec)
+{
+	const struct mps_subflow_rec *was = before(m, rec);
+
+	if (!!rec->stale == (was && was->stale))
+		return;
+	begin(rec->stale ? MONITOR_STALE : MONITOR_RECOVERED);
+	with_token(conn->token);
+	with_ends(&rec->local, &rec->remote);
+	end();
+}
+
+static enum exit_code look_at_paths(struct monitor *m)
+{
+	struct reading now;
+	enum exit_code ret = reader_read(&now, m->stats);
+	unsigned int i;
+
+	for (i = 0; ret == EX_OK && i < now.nr_subflows; i++) {
+		const struct mps_conn_rec *conn = reading_conn(&now, now.subflow[i].conn);
+
+		if (conn && conn->netns == m->ns.ino)
+			look_at_path(m, conn, &now.subflow[i]);
+	}
+	reading_free(ret == EX_OK ? &m->reading : &now);
+	if (ret == EX_OK)
+		m->reading = now;
+	return ret;
+}
+
+static enum exit_code look(struct monitor *m)
+{
+	enum exit_code ret;
+
+	look_at_schedulers(m);
+	look_at_choice(m);
+	ret = look_at_sockets(m);
+	if (ret == EX_OK)
+		ret = look_at_paths(m);
+	m->looked = true;
+	return ret;
+}
+
+/* --- both */
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Until a signal comes, or nobody reads any more. */
+static enum exit_code run(struct monitor *m, double interval)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals_open(), .events = POLLIN },
+		{ .fd = pm_fd(m->nl), .events = POLLIN },
+	};
+	double next = now_s();
+	enum exit_code ret = EX_OK;
+
+	while (ret == EX_OK && !ferror(stdout)) {
+		if (now_s() >= next) {
+			ret = look(m);
+			next = now_s() + interval;
+			continue;
+		}
+		if (poll(fds, 2, (int)((next - now_s()) * 1000) + 1) < 0 && errno != EINTR)
+			ret = fail(EX_FAILED, OPERATION, m->label, NULL, "%s", strerror(errno));
+		if (fds[0].revents)
+			break;
+		if (ret == EX_OK && fds[1].revents)
+			ret = read_events(m);
+	}
+	close(fds[0].fd);
+	return ret;
+}
+
+enum exit_code cmd_monitor(const struct args *args)
+{
+	const double interval = args->interval > 0 ? args->interval : MONITOR_INTERVAL_S;
+	struct monitor m = { 0 };
+	enum exit_code ret = netns_resolve(&m.ns, OPERATION, args->netns);
+
+	out_setup(args->json, true);
+	if (ret == EX_OK)
+		ret = pm_open(&m.nl, OPERATION, &m.ns);
+	if (ret == EX_OK)
+		ret = sockets_open(&m.inventory, OPERATION);
+	if (ret == EX_OK) {
+		m.stats = reader_open();
+		ret = m.stats ? EX_OK : EX_FAILED;
+	}
+	netns_label(&m.ns, m.label, sizeof(m.label));
+	if (ret == EX_OK)
+		ret = run(&m, interval);
+	if (m.stats)
+		reader_close(m.stats);
+	if (m.inventory)
+		sockets_close(m.inventory);
+	if (m.nl)
+		pm_close(m.nl);
+	sockets_free(&m.sockets);
+	reading_free(&m.reading);
+	return ret;
+}

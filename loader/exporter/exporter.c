@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * `mptcp-sched exporter`: one thread that waits for requests, for the next look at the counters
+ * and for the signal to end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <microhttpd.h>
+#include "caps.h"
+#include "cmd.h"
+#include "listen.h"
+#include "metrics.h"
+#include "out.h"
+#include "signals.h"
+
+#define INTERVAL_S 5
+/* Requests that come at once are answered from one look. */
+#define FRESH_S 0.1
+#define MAX_CLIENTS 32
+#define CLIENT_TIMEOUT_S 10
+
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define OPENMETRICS "application/openmetrics-text"
+#define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
+
+struct exporter {
+	const struct args *args;
+	struct stats *stats;
+	struct inventory *inventory;
+	struct totals totals;
+	struct self self;
+	/* the last look */
+	struct reading reading;
+	struct netns_list namespaces;
+	struct registry schedulers;
+	double when;
+	bool good;
+};
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void forget(struct exporter *e)
+{
+	reading_free(&e->reading);
+	netns_free(&e->namespaces);
+	registry_free(&e->schedulers);
+}
+
+/* What a failed look cannot tell stays as it was: sums do not fall. */
+static void look(struct exporter *e)
+{
+	struct sockets sockets = { 0 };
+	enum exit_code ret;
+
+	forget(e);
+	e->when = now_s();
+	e->self.reads++;
+	registry_read(&e->schedulers);
+	netns_read(&e->namespaces);
+	ret = reader_read(&e->reading, e->stats);
+	if (ret == EX_OK)
+		ret = sockets_walk(&sockets, e->inventory, "read");
+	e->good = ret == EX_OK;
+	if (e->good)
+		totals_add(&e->totals, &e->reading, &sockets, &e->namespaces);
+	else
+		e->self.failures++;
+	sockets_free(&sockets);
+	e->self.read_s = now_s() - e->when;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
+			      struct MHD_Response *response)
+{
+	enum MHD_Result ret = MHD_NO;
+
+	if (!response)
+		return ret;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	ret = MHD_queue_response(c, status, response);
+	MHD_destroy_response(response);
+	return ret;
+}
+
+static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text)
+{
+	return answer(c, status, "text/plain; charset=utf-8",
+		      MHD_create_response_from_buffer(strlen(text), (void *)text,
+						      MHD_RESPMEM_PERSISTENT));
+}
+
+static enum MHD_Result answer_metrics(struct MHD_Connection *c, struct exporter *e)
+{
+	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
+	struct metrics m = {
+		.totals = &e->totals,
+		.reading = &e->reading,
+		.namespaces = &e->namespaces,
+		.schedulers = &e->schedulers,
+		.self = &e->self,
+		.per_connection = e->args->per_connection,
+		.openmetrics = accepts && strstr(accepts, OPENMETRICS),
+	};
+	size_t len = 0;
+	char *text;
+
+	if (now_s() - e->when > FRESH_S)
+		look(e);
+	if (!e->good)
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+				   "The kernel's counters could not be read; the exporter's "
+				   "stderr says why.\n");
+	text = metrics_text(&m, &len);
+	return answer(c, MHD_HTTP_OK, m.openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE,
+		      MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE));
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **state)
+{
+	static int seen;
+
+	/* once for the headers; what comes with the request is thrown away */
+	if (!*state) {
+		*state = &seen;
+		return MHD_YES;
+	}
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD.\n");
+	if (!strcmp(url, "/metrics"))
+		return answer_metrics(c, cls);
+	if (!strcmp(url, "/"))
+		return answer_text(c, MHD_HTTP_OK, PROGRAM " " MPS_VERSION ": see /metrics\n");
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "There is /metrics.\n");
+}
+
+/* Until the signal comes; true: the loop cannot go on. */
+static bool serve(struct exporter *e, struct MHD_Daemon *daemon, int signals)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	const double interval = e->args->interval > 0 ? e->args->interval : INTERVAL_S;
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = info ? info->epoll_fd : -1, .events = POLLIN },
+	};
+
+	for (;;) {
+		const double left = e->when + interval - now_s();
+		double wait_ms = left > 0 ? ceil(left * 1000) : 0;
+		MHD_UNSIGNED_LONG_LONG theirs;
+
+		if (MHD_get_timeout(daemon, &theirs) == MHD_YES && (double)theirs < wait_ms)
+			wait_ms = (double)theirs;
+		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
+			return true;
+		if (fds[0].revents)
+			return false;
+		if (e->when + interval <= now_s())
+			look(e);
+		MHD_run(daemon);
+	}
+}
+
+/* Takes the socket over. */
+static enum exit_code run(struct exporter *e, int listener, const char *where)
+{
+	const int signals = signals_open();
+	struct MHD_Daemon *daemon;
+	bool broken;
+
+	look(e);
+	daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, e,
+				  MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+				  MAX_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
+				  (unsigned int)CLIENT_TIMEOUT_S, MHD_OPTION_END);
+	if (!daemon || signals < 0)
+		return fail(EX_FAILED, "serve", where, NULL, "libmicrohttpd could not start: %s",
+			    strerror(errno));
+	out_str(out_root(), "listening", "%s", where);
+	out_line("listening at %s", where);
+	out_finish();
+	broken = serve(e, daemon, signals);
+	MHD_stop_daemon(daemon);
+	close(signals);
+	if (broken)
+		return fail(EX_FAILED, "serve", where, NULL, "%s", strerror(errno));
+	return EX_OK;
+}
+
+enum exit_code cmd_exporter(const struct args *args)
+{
+	const char *address = args->listen ? args->listen : DEFAULT_LISTEN;
+	struct exporter e = { .args = args };
+	char where[160];
+	int listener = -1;
+	enum exit_code ret;
+
+	e.totals.max_namespaces = args->namespaces;
+	e.totals.max_paths = args->paths;
+	/* with all privileges, for a low port; everything behind it with as few as it takes */
+	ret = listen_at(address, &listener, where, sizeof(where));
+	if (ret != EX_OK)
+		return ret;
+	ret = caps_confine("exporter", CAPS_LOOK);
+	if (ret == EX_OK)
+		ret = sockets_open(&e.inventory, "read");
+	if (ret == EX_OK) {
+		e.stats = reader_open();
+		ret = e.stats ? EX_OK : EX_FAILED;
+	}
+	if (ret == EX_OK)
+		ret = run(&e, listener, where);
+	else
+		close(listener);
+	listen_done(address);
+	if (e.stats)
+		reader_close(e.stats);
+	if (e.inventory)
+		sockets_close(e.inventory);
+	forget(&e);
+	totals_free(&e.totals);
+	return ret;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include "listen.h"
+
+#define OPERATION "listen at"
+#define UNIX "unix:"
+#define BACKLOG 64
+#define HINT_FORM "give ADDR:PORT, [ADDR]:PORT, :PORT or unix:PATH"
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+	struct sockaddr_un un;
+};
+
+static enum exit_code explain(const char *text, int err)
+{
+	switch (err) {
+	case EADDRINUSE:
+		return fail(EX_FAILED, OPERATION, text, "choose another, or end what has it",
+			    "the address is in use");
+	case EADDRNOTAVAIL:
+		return fail(EX_FAILED, OPERATION, text, "`ip address` shows what there is",
+			    "no interface of this network namespace has the address");
+	case EACCES:
+	case EPERM:
+		return fail(EX_PERMISSION, OPERATION, text,
+			    "take a port from 1024 on, or a directory that you may write to",
+			    "no permission for that port or path");
+	case EAFNOSUPPORT:
+		return fail(EX_FAILED, OPERATION, text, "take another family's address",
+			    "the kernel lacks addresses of that kind");
+	default:
+		return fail(code_of(err), OPERATION, text, NULL, "%s", strerror(err));
+	}
+}
+
+/* Is somebody listening there, or did somebody die without taking it away? */
+static bool is_left_over(const struct sockaddr_un *un)
+{
+	struct stat st;
+	bool dead;
+	int fd;
+
+	if (lstat(un->sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	dead = connect(fd, (const struct sockaddr *)un, sizeof(*un)) && errno == ECONNREFUSED;
+	close(fd);
+	return dead;
+}
+
+static enum exit_code parse_unix(const char *text, union address *a, socklen_t *len)
+{
+	const char *path = text + strlen(UNIX);
+
+	if (*path != '/' || strlen(path) >= sizeof(a->un.sun_path))
+		return fail(EX_USAGE, OPERATION, text, HINT_FORM,
+			    "the path has to begin with / and to be shorter than %zu bytes",
+			    sizeof(a->un.sun_path));
+	a->un.sun_family = AF_UNIX;
+	strcpy(a->un.sun_path, path);
+	*len = sizeof(a->un);
+	return EX_OK;
+}
+
+static enum exit_code parse_ip(const char *text, union address *a, socklen_t *len)
+{
+	const char *colon = strrchr(text, ':');
+	struct addrinfo want = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+				 .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	char host[128];
+	size_t n = colon ? (size_t)(colon - text) : 0;
+	const char *port = colon ? colon + 1 : "";
+
+	if (!colon || n >= sizeof(host) || !*port || strlen(port) > 5 ||
+	    strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) > 65535)
+		return fail(EX_USAGE, OPERATION, text, HINT_FORM, "no port from 0 to 65535 in it");
+	memcpy(host, text, n);
+	host[n] = '\0';
+	if (n > 1 && host[0] == '[' && host[n - 1] == ']') {
+		host[n - 1] = '\0';
+		memmove(host, host + 1, n - 1);
+	} else if (strchr(host, ':')) {
+		return fail(EX_USAGE, OPERATION, text, HINT_FORM,
+			    "an IPv6 address stands in brackets");
+	}
+	/* of both families, by the wildcard of IPv6 */
+	if (getaddrinfo(n ? host : "::", port, &want, &found) || !found)
+		return fail(EX_USAGE, OPERATION, text, HINT_FORM, "%s is not an IP address", host);
+	memcpy(a, found->ai_addr, found->ai_addrlen);
+	*len = found->ai_addrlen;
+	freeaddrinfo(found);
+	return EX_OK;
+}
+
+static void describe(int fd, char *where, size_t size)
+{
+	union address a = { 0 };
+	socklen_t len = sizeof(a);
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	getsockname(fd, &a.any, &len);
+	if (a.any.sa_family == AF_UNIX) {
+		snprintf(where, size, UNIX "%s", a.un.sun_path);
+	} else if (a.any.sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &a.v6.sin6_addr, ip, sizeof(ip));
+		snprintf(where, size, "http://[%s]:%u/metrics", ip, ntohs(a.v6.sin6_port));
+	} else {
+		inet_ntop(AF_INET, &a.v4.sin_addr, ip, sizeof(ip));
+		snprintf(where, size, "http://%s:%u/metrics", ip, ntohs(a.v4.sin_port));
+	}
+}
+
+static int bind_and_listen(int fd, const union address *a, socklen_t len)
+{
+	const int on = 1, off = 0;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a->any.sa_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (bind(fd, &a->any, len) || listen(fd, BACKLOG))
+		return -errno;
+	return 0;
+}
+
+enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
+{
+	const bool is_unix = !strncmp(text, UNIX, strlen(UNIX));
+	union address a = { 0 };
+	socklen_t len = 0;
+	enum exit_code ret;
+	int err;
+
+	if (!*text)
+		return fail(EX_USAGE, OPERATION, "--listen", HINT_FORM, "no address");
+	ret = is_unix ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
+	if (ret != EX_OK)
+		return ret;
+	if (is_unix && is_left_over(&a.un))
+		unlink(a.un.sun_path);
+	*fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	err = *fd < 0 ? -errno : bind_and_listen(*fd, &a, len);
+	if (!err) {
+		describe(*fd, where, size);
+		return EX_OK;
+	}
+	if (*fd >= 0)
+		close(*fd);
+	return explain(text, -err);
+}
+
+void listen_done(const char *text)
+{
+	if (!strncmp(text, UNIX, strlen(UNIX)))
+		unlink(text + strlen(UNIX));
+}

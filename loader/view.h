@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A reading put in order for people, and what has happened since the one before. */
+#ifndef MPS_VIEW_H
+#define MPS_VIEW_H
+
+#include <stdbool.h>
+#include "netns.h"
+#include "reader.h"
+
+struct conn_view {
+	const struct mps_conn_rec *rec, *before; /* before: in the earlier reading, or NULL */
+	const struct mps_subflow_rec *subflow;
+	unsigned int nr_subflows;
+	__u64 bytes; /* that its subflows were ever given */
+	__u64 fresh; /* of these, since the earlier reading; 0 where it was not there */
+};
+
+struct view {
+	struct conn_view *conn; /* those that give out most first */
+	unsigned int nr, nr_subflows;
+	__u64 fresh;
+	double seconds; /* between the readings; 0: there is no earlier one */
+	const struct reading *before;
+};
+
+/* before: NULL, or the earlier one; only: NULL, or the namespace. Both readings must stay. */
+void view_make(struct view *v, const struct reading *now, const struct reading *before,
+	       const struct netns *only);
+void view_free(struct view *v);
+
+/* All bytes that a subflow was given: new ones, those sent again, copies. */
+__u64 subflow_bytes(const struct mps_subflow_rec *rec);
+/* The same since the earlier reading. */
+__u64 subflow_fresh(const struct view *v, const struct mps_subflow_rec *rec);
+
+#endif /* MPS_VIEW_H */

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The exporter: what it serves, that its counters never fall, and what it says when it cannot."""
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command import ok, sched, stats_of, total
+from lab import Netns, run, until
+from scrape import exporter, families, samples
+from traffic import connection, info, make_socket, upload
+
+TOP = Path(__file__).resolve().parents[2]
+DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
+SIZE = 300_000
+FAILED, USAGE, PERMISSION = 1, 2, 4
+# Of nobody, with the capabilities of the systemd unit and no others.
+UNIT = (TOP / "dist/mptcp-sched-exporter.service.in").read_text()
+UNIT_CAPS = re.search(r"^AmbientCapabilities=(.*)$", UNIT, re.MULTILINE)[1].split()
+SETPRIV_CAPS = ",".join(f"+{c.removeprefix('CAP_').lower()}" for c in UNIT_CAPS)
+AS_THE_UNIT = (
+    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+    f"--bounding-set=-all,{SETPRIV_CAPS}", f"--inh-caps=-all,{SETPRIV_CAPS}",
+    f"--ambient-caps=-all,{SETPRIV_CAPS}",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _loaded(both_loaded):
+    pass
+
+
+def promtool(text):
+    return subprocess.run(
+        ["promtool", "check", "metrics"],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def series(text):
+    return Counter((s.name, tuple(sorted(s.labels.items()))) for s in samples(text))
+
+
+def sent(served, name, **labels):
+    return served.sum(f"mptcp_sched_{name}_total", **labels)
+
+
+def test_what_is_served(labs):
+    """The same numbers as stats; promtool finds nothing to complain of."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_ecf"
+    here = {"netns": lab.client.name, "scheduler": "bpf_ecf"}
+    with exporter("--interval", "60") as served:
+        with connection(lab) as conn:
+            upload(conn, SIZE).finish().acknowledged()
+            mine = stats_of(info(conn.client).token)
+            text = served.text()
+            found = samples(text)
+            shown = ok("show")
+        checked = promtool(text)
+        assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+        assert max(series(text).values()) == 1, "no series twice"
+
+        def value(name, **labels):
+            (only,) = [s for s in found if s.name == name and s.has(**here, **labels)]
+            return only.value
+
+        for name, count in mine["counters"].items():
+            assert value(f"mptcp_sched_{name}_total") == count, name
+        for reason, count in mine["waits"].items():
+            assert value("mptcp_sched_waits_total", reason=reason) == count, reason
+        for subflow in mine["subflows"]:
+            path = {"path": subflow["local"].rsplit(":", 1)[0]}
+            for name, count in subflow["counters"].items():
+                assert value(f"mptcp_sched_path_{name}_total", **path) == count
+            assert value("mptcp_sched_path_subflows", **path) == 1
+            srtt = value("mptcp_sched_path_srtt_seconds", **path)
+            assert srtt == pytest.approx(subflow["srtt_us"] / 1e6, rel=0.5)
+        assert total(mine, "bytes_sent") == SIZE
+        assert value("mptcp_sched_connections") == 1
+        assert value("mptcp_sched_connections_begun_total") == 1
+        by_name = {s["name"]: s for s in shown["schedulers"]}
+        for name, s in by_name.items():
+            (mine,) = [f for f in found if f.name == "mptcp_sched_namespaces" and f.has(scheduler=name)]  # fmt: skip
+            assert mine.value == len(s["namespaces"])
+        code, _, err = served.end()
+        assert (code, err) == (0, "")
+
+
+def test_counters_never_fall(labs):
+    """Connections close and begin; the sums go on, and every byte is counted once."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_minrtt"
+    with exporter("--interval", "0.3") as served:
+        seen = []
+
+        def look():
+            seen.append(
+                {(s.name, tuple(sorted(s.labels.items()))): s.value
+                 for s in samples(served.text()) if s.name.endswith("_total")}
+            )  # fmt: skip
+
+        for _ in range(3):
+            with connection(lab) as conn:
+                look()
+                upload(conn, SIZE).finish().acknowledged()
+                look()
+            until(
+                lambda: (
+                    served.sum("mptcp_sched_path_subflows", netns=lab.client.name) == 0
+                ),
+                20,
+                "the connection gone",
+            )
+            look()
+        for before, now in itertools.pairwise(seen):
+            for key, value in before.items():
+                assert now[key] >= value, key
+        decided = [
+            sent(served, n, netns=lab.client.name)
+            for n in ("decisions", "picks", "waits")
+        ]
+        assert decided[0] == decided[1] + decided[2]
+        here = {"netns": lab.client.name}
+        assert sent(served, "path_bytes_sent", **here) == 3 * SIZE
+        assert sent(served, "connections_begun", **here) == 3
+        # A later exporter begins with what it finds, or a rate would jump when it starts.
+        with connection(lab) as conn:
+            upload(conn, SIZE).finish().acknowledged()
+            with exporter() as later:
+                assert sent(later, "path_bytes_sent", **here) == 0
+                upload(conn, 1000).finish().acknowledged()
+                assert sent(later, "path_bytes_sent", **here) == 1000
+
+
+def test_few_labels(labs):
+    """Beyond the limits there is one more label, and no byte is lost; tokens only when asked."""
+    first, second = labs().endpoints(), labs().endpoints()
+    for lab in (first, second):
+        lab.client.scheduler = "bpf_minrtt"
+    spaces = {first.client.name, second.client.name}
+    with (
+        exporter("--namespaces", "0", "--paths", "1", "--per-connection") as few,
+        exporter() as all_of_them,
+        connection(first) as one,
+        connection(second) as two,
+    ):
+        for conn in (one, two):
+            upload(conn, SIZE).finish().acknowledged()
+        text = few.text()
+        labelled = {s.labels["netns"] for s in samples(text) if "netns" in s.labels}
+        assert labelled == {"other"}
+        paths = {s.labels["path"] for s in samples(text) if "path" in s.labels}
+        assert len(paths) == 2 and "other" in paths
+        assert sent(few, "path_bytes_sent") == 2 * SIZE
+        assert sent(few, "connections_begun", scheduler="bpf_minrtt") == 2
+        tokens = {s.labels["connection"] for s in samples(text) if "connection" in s.labels}  # fmt: skip
+        assert tokens == {f"0x{info(c.client).token:08x}" for c in (one, two)}
+        assert sent(few, "subflow_bytes_sent") == 2 * SIZE
+        assert promtool(text).returncode == 0
+        text = all_of_them.text()
+        labelled = {s.labels["netns"] for s in samples(text) if "netns" in s.labels}
+        assert spaces <= labelled and "other" not in labelled
+        assert not any("connection" in s.labels for s in samples(text))
+        assert sent(all_of_them, "path_bytes_sent") == 2 * SIZE
+
+
+def test_names_that_need_care():
+    """A namespace may be called almost anything."""
+    name = 'a"b\\c {x} \u00e9'
+    run("ip", "netns", "add", name)
+    net = Netns(name)
+    try:
+        net.ip("link set lo up")
+        net.scheduler = "bpf_minrtt"
+        with (
+            exporter() as served,
+            contextlib.closing(make_socket(net, 4)) as listener,
+            contextlib.closing(make_socket(net, 4)) as client,
+        ):
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            client.connect(listener.getsockname())
+            with contextlib.closing(listener.accept()[0]) as server:
+                client.sendall(b"x")
+                assert server.recv(1) == b"x"
+                assert name in {c["netns"] for c in ok("stats")["connections"]}
+                text = served.text()
+        assert promtool(text).returncode == 0
+        assert 'netns="a\\"b\\\\c {x} \\\\xC3\\\\xA9"' in text
+    finally:
+        net.close()
+        run("ip", "netns", "del", name)
+
+
+def test_openmetrics_and_other_requests():
+    with exporter() as served:
+        status, headers, text = served.request(Accept="application/openmetrics-text")
+        assert status == 200
+        assert headers["Content-Type"].startswith("application/openmetrics-text")
+        assert text.endswith("# EOF\n")
+        assert not any(name.endswith("_total") for name in families(text))
+        status, headers, text = served.request()
+        assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert "# EOF" not in text
+        assert served.request("/nosuch")[0] == 404
+        assert served.request("/")[0] == 200
+        assert served.request(method="POST")[0] == 405
+        status, headers, text = served.request(method="HEAD")
+        assert status == 200 and text == ""
+        # one that sends nothing keeps nobody from being served
+        host, port = re.search(r"//(.*):(\d+)/", served.where).groups()
+        with socket.create_connection((host, int(port))) as silent:
+            silent.send(b"GET /met")
+            assert served.request()[0] == 200
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", ":0", "unix:/run/mptcp-sched-test"])  # fmt: skip
+def test_addresses(listen):
+    with exporter(listen=listen) as served:
+        assert "mptcp_sched_build_info" in served.text()
+        for _ in range(2):
+            assert (
+                served.end(signal.SIGINT)[0] == 0
+                if served.process.poll() is None
+                else True
+            )
+    assert not os.path.exists("/run/mptcp-sched-test")
+
+
+def refused(*args, prefix=()):
+    result = sched("--json", "exporter", *args, prefix=prefix)
+    return result.code, result.error["operation"], result.error
+
+
+def test_addresses_that_cannot_be():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, operation, error = refused("--listen", f"127.0.0.1:{port}")
+    assert (code, operation) == (FAILED, "listen at")
+    assert "in use" in error["reason"] and "another" in error["hint"]
+    code, _, error = refused("--listen", "192.0.2.7:9851")
+    assert code == FAILED and "no interface" in error["reason"]
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    code, _, error = refused("--listen", "127.0.0.1:80", prefix=nobody)
+    assert code == PERMISSION and "1024" in error["hint"]
+    code, _, error = refused("--listen", "127.0.0.1:0", prefix=nobody)
+    assert code == PERMISSION and "CAP_BPF" in error["reason"]
+    with exporter(listen="unix:/run/mptcp-sched-test"):
+        code, _, error = refused("--listen", "unix:/run/mptcp-sched-test")
+        assert code == FAILED and "in use" in error["reason"]
+    # killed, it leaves its file, which is in nobody's way
+    with exporter(listen="unix:/run/mptcp-sched-test") as served:
+        served.process.kill()
+        served.process.wait()
+        assert os.path.exists("/run/mptcp-sched-test")
+        with exporter(listen="unix:/run/mptcp-sched-test") as again:
+            assert again.request()[0] == 200
+            assert again.end()[0] == 0
+
+
+def test_with_the_capabilities_of_the_unit(labs):
+    """Of another user than root, as the systemd unit starts it."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_ecf"
+    with exporter(prefix=AS_THE_UNIT) as served, connection(lab) as conn:
+        upload(conn, SIZE).finish().acknowledged()
+        here = {"netns": lab.client.name, "scheduler": "bpf_ecf"}
+        assert sent(served, "path_bytes_sent", **here) == SIZE
+        assert served.sum("mptcp_sched_connections", **here) == 1
+
+
+def test_the_other_commands_do_not_pay_for_it():
+    """What serves HTTP is in a program of its own."""
+    libraries = subprocess.run(["ldd", "/usr/sbin/mptcp-sched"], capture_output=True, text=True, check=True)  # fmt: skip
+    assert "libjson-c" in libraries.stdout
+    assert "microhttpd" not in libraries.stdout
+
+
+def test_the_dashboard_and_the_documentation_name_what_is_exported(labs):
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_ecf"
+    with exporter("--per-connection") as served, connection(lab) as conn:
+        upload(conn, SIZE).finish().acknowledged()
+        ok("use", "default", "--reinject", "--netns", lab.server.name)
+        try:
+            text = served.text()
+        finally:
+            ok("use", "default", "--netns", lab.server.name)
+    exported = {s.name for s in samples(text)}
+    names = re.compile(r"\bmptcp_sched_[a-z_]+\b")
+    dashboard = json.loads(DASHBOARD.read_text())
+    panels = [p for p in dashboard["panels"] if "targets" in p]
+    assert len(panels) >= 5
+    for panel in panels:
+        for target in panel["targets"]:
+            asked = set(names.findall(target["expr"]))
+            assert asked and asked <= exported, (panel["title"], asked - exported)
+            assert (
+                set(re.findall(r"by \((.*?)\)|\{\{(\w+)\}\}", target["expr"]))
+                is not None
+            )
+    documented = set(names.findall((TOP / "docs/metrics.md").read_text()))
+    assert documented == exported
+
+
+def test_a_look_costs_little_memory(labs):
+    with exporter() as served:
+        for _ in range(20):
+            served.text()
+            time.sleep(0.11)
+        with open(f"/proc/{served.process.pid}/status") as f:
+            peak = int(re.search(r"VmHWM:\s+(\d+)", f.read())[1])
+        assert peak < 20_000, f"{peak} kB"

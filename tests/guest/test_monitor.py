@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`monitor`: one line for each thing that happens, with real connections."""
+
+import contextlib
+import json
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from command import PROGRAM, ok, sched
+from lab import Netns, Path
+from traffic import Connection, connection, info, listen, upload
+
+INTERVAL = "0.3"
+
+
+class Monitor:
+    def __init__(self, *args, net=None, prefix=()):
+        with net.inside() if net else contextlib.nullcontext():
+            self.process = subprocess.Popen(
+                [*prefix, PROGRAM, "monitor", "--interval", INTERVAL, *args],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        self.lines = queue.Queue()
+        self.told = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def line(self, seconds=60):
+        return self.lines.get(timeout=seconds)
+
+    def event(self, name, seconds=60, **fields):
+        """The next event of that name with these fields; others are kept in `told`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                event = json.loads(self.line(max(0.01, deadline - time.monotonic())))
+            except queue.Empty:
+                raise AssertionError(f"no {name} {fields}: {self.told}") from None
+            self.told.append(event)
+            if event["event"] == name and fields.items() <= event.items():
+                assert abs(event["time"] - time.time()) < 60
+                return event
+
+    def names(self):
+        return [e["event"] for e in self.told]
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(30)
+        return code, self.process.stderr.read()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextlib.contextmanager
+def monitor(*args, **options):
+    made = Monitor(*args, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def net():
+    made = Netns()
+    yield made
+    made.close()
+
+
+def test_schedulers(none_loaded, net):
+    """Loaded, chosen, unloaded; another namespace's choice is not told."""
+    other = Netns()
+    try:
+        with monitor("--json", "--netns", net.name) as told:
+            began = told.event("started")
+            assert (began["scheduler"], began["netns"]) == ("default", net.name)
+            ok("load", "bpf_minrtt")
+            assert told.event("scheduler-loaded")["scheduler"] == "bpf_minrtt"
+            ok("use", "bpf_minrtt", "--netns", other.name)
+            ok("use", "bpf_minrtt", "--netns", net.name)
+            chosen = told.event("scheduler-chosen")
+            assert (chosen["scheduler"], chosen["before"]) == ("bpf_minrtt", "default")
+            assert chosen["netns"] == net.name
+            ok("use", "default", "--netns", net.name)
+            ok("use", "default", "--netns", other.name)
+            assert told.event("scheduler-chosen")["scheduler"] == "default"
+            ok("unload", "bpf_minrtt")
+            assert told.event("scheduler-unloaded")["scheduler"] == "bpf_minrtt"
+            assert told.names().count("scheduler-chosen") == 2
+            assert told.end() == (0, "")
+    finally:
+        other.close()
+
+
+def test_connections_and_paths(labs, both_loaded):
+    """Opened and closed, at both ends; further subflows as well."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_minrtt"
+    with (
+        monitor("--json", net=lab.client) as client,
+        monitor("--json", "--netns", lab.server.name) as server,
+    ):
+        for end in (client, server):
+            end.event("started")
+        with connection(lab) as conn:
+            tokens = [f"0x{info(s).token:08x}" for s in (conn.client, conn.server)]
+            host, port = conn.client.getsockname()[:2]
+            opened = client.event("connection-opened")
+            assert opened["token"] == tokens[0]
+            assert opened["local"] == f"{host}:{port}"
+            assert opened["remote"].startswith(f"{lab.address}:")
+            assert opened["side"] == "client"
+            path = client.event("path-opened")
+            assert path["token"] == tokens[0]
+            assert path["local"].startswith(f"{lab.local(2)}:")
+            assert (
+                server.event("connection-opened", token=tokens[1])["side"] == "server"
+            )
+            assert server.event("path-opened")["token"] == tokens[1]
+            upload(conn, 1000).finish()
+        for end, token in ((client, tokens[0]), (server, tokens[1])):
+            end.event("connection-closed", token=token)
+            assert end.names().count("connection-opened") == 1
+            assert "connection-fallback" not in end.names()
+            assert end.end() == (0, "")
+
+
+def test_a_path_that_is_taken_away(labs, both_loaded):
+    lab = labs().endpoints()
+    with monitor("--json", net=lab.client) as told:
+        told.event("started")
+        with connection(lab) as conn:
+            token = f"0x{info(conn.client).token:08x}"
+            lab.endpoint(2, "del")
+            gone = told.event("path-closed", token=token)
+            assert gone["local"].startswith(f"{lab.local(2)}:")
+            lab.endpoint(2)
+            told.event("path-opened", token=token)
+
+
+def test_fallback(labs, both_loaded):
+    """A peer without MPTCP: the connection goes on as TCP."""
+    lab = labs()
+    with monitor("--json", net=lab.client) as told:
+        told.event("started")
+        lab.server.sysctl("mptcp/enabled", 0)
+        with contextlib.closing(listen(lab, protocol=6)) as listener:
+            conn = Connection(lab, listener)
+            try:
+                host, port = conn.client.getsockname()[:2]
+                fell = told.event("connection-fallback")
+                assert fell["local"] == f"{host}:{port}"
+                assert fell["pid"] > 1
+                time.sleep(3 * float(INTERVAL))
+                assert "connection-opened" not in told.names()
+            finally:
+                conn.close()
+        lab.server.sysctl("mptcp/enabled", 1)
+        # once, however often it was looked at; one that does not fall back is none
+        with connection(lab, subflows=1):
+            told.event("connection-opened")
+        told.event("connection-closed")
+        assert told.names().count("connection-fallback") == 1
+
+
+def test_a_path_that_dies_and_comes_back(labs, both_loaded):
+    """Stale when it does not answer any more, recovered when it does.
+
+    It takes rounds of the retransmission timer without progress: the other path is a slow one.
+    """
+    lab = labs(Path(20, 10), Path(0.2, 40)).endpoints()
+    lab.client.scheduler = "bpf_minrtt"
+    lab.client.sysctl("mptcp/stale_loss_cnt", 1)
+    with monitor("--json", net=lab.client) as told:
+        told.event("started")
+        with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
+            token = f"0x{info(conn.client).token:08x}"
+            transfer = upload(conn, 3 << 20)
+            transfer.reached(0.1)
+            kill()
+            stale = told.event("path-stale", seconds=60)
+            assert stale["token"] == token
+            assert stale["local"].startswith(f"{lab.local(1)}:")
+            revive()
+            recovered = told.event("path-recovered", seconds=60)
+            assert (recovered["token"], recovered["local"]) == (token, stale["local"])
+            transfer.finish(90)
+        told.event("connection-closed", token=token)
+
+
+def test_text(labs, both_loaded):
+    """A line for people, and what is by event and what by looking is in the help."""
+    lab = labs()
+    with monitor("--netns", lab.client.name) as told:
+        assert re.match(
+            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  started +default", told.line()
+        )
+        with connection(lab, subflows=1) as conn:
+            line = told.line()
+            assert re.search(
+                rf"connection-opened +0x{info(conn.client).token:08x}  \S+ > \S+", line
+            )
+        assert "connection-closed" in told.line()
+        assert told.end(signal.SIGINT) == (0, "")
+    text = sched("help", "monitor").out
+    assert re.search(r"--interval seconds \(1\)", text)
+    by = dict(re.findall(r"^  (\S+) \((event|look)\): ", text, re.MULTILINE))
+    assert by["connection-opened"] == "event" and by["connection-fallback"] == "look"
+    assert len(by) == 12
+
+
+def test_no_privilege_for_events(net):
+    without = ("setpriv", "--bounding-set=-net_admin", "--inh-caps=-all")
+    result = sched("--json", "monitor", "--netns", net.name, prefix=without)
+    assert result.code == 4 and result.out == ""
+    assert "CAP_NET_ADMIN" in result.error["reason"]
