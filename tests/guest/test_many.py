@@ -20,8 +20,8 @@ COMMANDS = (
 # Of 100 MB for 10,000: what the command takes by itself is in it.
 MAX_KB = 40_000
 EACH = 2
-# The command's own time; the kernel's grows faster: every walk of the socket storage begins anew
-# for each buffer, and looking /proc/sys/net up goes along all namespaces that were seen before.
+# The command's own time. The kernel's grows faster in part: every walk of the socket storage goes
+# along what it has passed already for each buffer that is read.
 # Ten times as many of everything, and part of the cost is the same for any number: a square of
 # the number soon makes more than ten times of it.
 MAX_RATIO = 10
