@@ -27,8 +27,8 @@
 	X(PROCESSES, SYS_PTRACE, "for namespaces of other users' processes that have no name",    \
 	  "find them")                                                                            \
 	X(MODULE, SYS_MODULE, "while the bridge module is wanted and not there", "load it")       \
-	X(PINS, DAC_OVERRIDE, "where /sys/fs/bpf belongs to another user",                        \
-	  "make and remove pins there")                                                           \
+	X(PINS, DAC_OVERRIDE, "where /sys/fs/bpf or /run belongs to another user",                \
+	  "make and remove pins and the lock there")                                              \
 	X(OTHERS_PINS, DAC_OVERRIDE, "for schedulers that another user has pinned",               \
 	  "tell that they are pinned: the kernel opens a pin for writing only")
 

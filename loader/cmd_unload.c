@@ -310,16 +310,23 @@ static enum exit_code unload_all(struct world *w, bool force)
 	return ret;
 }
 
-enum exit_code unload_sched(const char *name, bool force)
+/* The world, and what of it is out of sight: somebody there may select what is unloaded. */
+static enum exit_code look_around(struct world *w, bool force)
 {
-	struct world w;
 	char missing[200];
-	enum exit_code ret = world_read(&w, "unload");
 
 	if (!force && caps_missing(CAP_BIT(PROCESSES), missing, sizeof(missing)))
 		out_note("without %s only namespaces with a name, and of this user's processes, "
 			 "were asked whether they select it",
 			 missing);
+	return world_read(w, "unload");
+}
+
+enum exit_code unload_sched(const char *name, bool force)
+{
+	struct world w;
+	enum exit_code ret = look_around(&w, force);
+
 	if (ret == EX_OK)
 		ret = unload_one(&w, name, force);
 	world_free(&w);
@@ -334,7 +341,7 @@ enum exit_code cmd_unload(const struct args *args)
 
 	if (ret != EX_OK)
 		return ret;
-	ret = world_read(&w, "unload");
+	ret = look_around(&w, args->force);
 	if (ret == EX_OK)
 		ret = args->all ? unload_all(&w, args->force)
 				: unload_one(&w, args->word[0], args->force);

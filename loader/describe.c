@@ -5,7 +5,9 @@
  */
 #include "args.h"
 #include "caps.h"
+#include "config.h"
 #include "kern.h"
+#include "lock.h"
 #include "out.h"
 #include "registry.h"
 #include "reinject.h"
@@ -18,6 +20,8 @@ static const struct {
 	{ PIN_DIR "/NAME@PROGRAM", "the pin of another program of its object, such as the one "
 				   "that asks for copies" },
 	{ REINJECT_PIN, "the pin of what `use default --reinject` attaches" },
+	{ CONFIG_FILE, "what `apply` makes the system match" },
+	{ LOCK_FILE, "held by a command that changes something" },
 	{ SYSCTL_DIR "/scheduler", "the scheduler of new sockets, per network namespace; what "
 				   "`use` writes" },
 	{ SYSCTL_DIR "/available_schedulers", "the schedulers that are registered" },
@@ -26,10 +30,11 @@ static const struct {
 
 static void describe_options(out_t *list)
 {
+	const struct command *cmd;
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++) {
-		out_t *item = out_item(list);
+		out_t *item = out_item(list), *of = out_list(item, "commands");
 
 		out_str(item, "name", "%s", opts[id].name);
 		if (opts[id].letter)
@@ -42,6 +47,10 @@ static void describe_options(out_t *list)
 			out_null(item, "value");
 		out_str(item, "text", "%s", opts[id].text);
 		out_flag(item, "every_command", OPTS_GLOBAL & (1U << id));
+		/* one name may mean one thing here and another there */
+		for (cmd = commands; cmd->name; cmd++)
+			if (cmd->opts & (1U << id))
+				out_word(of, cmd->name);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include "caps.h"
 #include "lock.h"
 #include "util.h"
 
@@ -51,11 +52,11 @@ enum exit_code lock_take(const char *operation, const char *object, double secon
 	int fd;
 
 	if (mkdir(LOCK_DIR, 0700) && errno != EEXIST)
-		return fail(code_of(errno), operation, object, NULL, "cannot make " LOCK_DIR ": %s",
-			    strerror(errno));
+		return fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+			    "cannot make " LOCK_DIR ": %s", strerror(errno));
 	fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail(code_of(errno), operation, object, NULL,
+		return fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
 			    "cannot open " LOCK_FILE ": %s", strerror(errno));
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		enum exit_code ret;

@@ -101,7 +101,9 @@ def command_section(command, options):
     text = f'.SS "{synopsis(command)}"\n{rich(sentence(command["text"]))}\n'
     if command["details"]:
         text += details(command["details"])
-    text += "".join(option(options[name]) + "\n" for name in command["options"])
+    text += "".join(
+        option(options[command["name"], name]) + "\n" for name in command["options"]
+    )
     if command["capabilities"]:
         text += ".PP\nCapabilities:\n"
         text += "\n".join(capability(c) for c in command["capabilities"]) + "\n"
@@ -139,7 +141,9 @@ def tunables(scheduler):
 
 
 def fill_manual(help_, schedulers):
-    options = {opt["name"]: opt for opt in help_["options"]}
+    options = {
+        (c, opt["name"]): opt for opt in help_["options"] for c in opt["commands"]
+    }
     everywhere = [option(opt) for opt in help_["options"] if opt["every_command"]]
     return {
         "COMMANDS": "".join(

@@ -3,17 +3,21 @@
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command import PIN_DIR, available, ok, sched
 from hygiene import BPFFS, pins
 from lab import Netns, run
+from test_monitor import Monitor
 from traffic import connection, info, upload
 
 PERMISSION = 4
+LOCK_DIR = "/run/mptcp-sched"
 TABLE = {
     command["name"]: {
         cap["name"]: any(c["when"] is None for c in command["capabilities"] if c["name"] == cap["name"])
@@ -22,6 +26,7 @@ TABLE = {
     for command in ok("help")["commands"]
     if command["capabilities"]
 }  # fmt: skip
+CONFIG = "/tmp/privilege.conf"
 LINES = {
     "list": ["list"],
     "load": ["load", "bpf_minrtt"],
@@ -29,7 +34,15 @@ LINES = {
     "use": ["use", "bpf_minrtt"],
     "show": ["show"],
     "stats": ["stats"],
+    "set": ["set", "bpf_minrtt", "penalise=0"],
+    "get": ["get", "bpf_minrtt"],
+    "apply": ["apply", "--config", CONFIG],
 }
+# What they are about must be there.
+OF_LOADED = ("unload", "set", "get")
+# These run until they are ended, or answer a runtime: see test_monitor, test_exporter and
+# test_containers, too.
+APART = {"monitor", "exporter", "oci-hook"}
 
 
 def user(caps):
@@ -50,7 +63,9 @@ def file_system_of_root():
     """As systemd mounts it, not as the guest has it."""
     mode = stat.S_IMODE(os.stat(BPFFS).st_mode)
     os.chmod(BPFFS, 0o700)
+    Path(CONFIG).write_text("[load]\nbpf_minrtt =\n")
     yield
+    shutil.rmtree(LOCK_DIR, ignore_errors=True)
     os.chown(BPFFS, 0, 0)
     os.chmod(BPFFS, mode)
 
@@ -83,13 +98,13 @@ def names_it(result, cap):
 
 
 def test_every_command_with_capabilities_is_tried():
-    assert set(LINES) == set(TABLE)
+    assert set(LINES) | APART == set(TABLE)
 
 
 @pytest.mark.parametrize("command", LINES)
 def test_exactly_these_are_enough(command, none_loaded, net):
     """Also where pins and the BPF file system are root's, as they are here."""
-    if command == "unload":
+    if command in OF_LOADED:
         ok("load", "bpf_minrtt")
     words = [*LINES[command], *(["--netns", net.name] if command == "use" else [])]
     data = ok(*words, prefix=exactly(command))
@@ -97,7 +112,7 @@ def test_exactly_these_are_enough(command, none_loaded, net):
     if command == "use":
         assert net.scheduler == "bpf_minrtt"
         net.scheduler = "default"
-    if command in ("load", "use"):
+    if command in ("load", "use", "apply"):
         assert "bpf_minrtt" in available()
         owners = {os.stat(p).st_uid for p in pins()}
         assert owners == {65534}
@@ -117,7 +132,7 @@ def test_exactly_these_are_enough(command, none_loaded, net):
 def test_without_one_that_it_always_needs(command, cap, net, _shared):
     """It says so before it does anything."""
     _shared.need("bpf_minrtt")
-    line = ["load", "bpf_rr"] if command == "load" else LINES[command]
+    line = ["load", "bpf_rr"] if command == "load" else LINES.get(command, [command])
     before = available(), pins(), net.scheduler
     result = sched("--json", *line, net=net, prefix=exactly(command, cap))
     assert result.code == PERMISSION
@@ -156,6 +171,10 @@ def test_pins_of_another_user(command, none_loaded, net):
 
 def test_whose_the_file_system_is_needs_no_right_to_it(none_loaded):
     os.chown(BPFFS, 65534, 65534)
+    # as RuntimeDirectory= of a systemd unit has it
+    shutil.rmtree(LOCK_DIR, ignore_errors=True)
+    os.mkdir(LOCK_DIR, 0o700)
+    os.chown(LOCK_DIR, 65534, 65534)
     ok("load", "bpf_minrtt", prefix=exactly("load", "CAP_DAC_OVERRIDE"))
     ok("unload", "bpf_minrtt", prefix=exactly("unload", "CAP_DAC_OVERRIDE"))
 
@@ -210,10 +229,18 @@ def kept(*line, net=None, prefix=()):
 
 @pytest.mark.parametrize("command", LINES)
 def test_root_keeps_no_others(command, none_loaded, net):
-    if command == "unload":
+    if command in OF_LOADED:
         ok("load", "bpf_minrtt")
     assert kept(*LINES[command], net=net) == set(TABLE[command])
     net.scheduler = "default"
+
+
+def test_monitor_with_exactly_these(none_loaded):
+    monitor = Monitor("--json", prefix=exactly("monitor"))
+    monitor.event("started")
+    ok("load", "bpf_minrtt")
+    monitor.event("scheduler-loaded", scheduler="bpf_minrtt")
+    assert monitor.end()[0] == 0
 
 
 def status(pid):
