@@ -292,7 +292,7 @@ def test_help_and_version_are_no_errors(line):
 
 def test_help_as_tables_and_as_text_say_the_same():
     text, tables = sched("help").out, ok("help")
-    assert [c["name"] for c in tables["commands"]] == re.findall(r"^  ([a-z]+) ", text.split("Options")[0], re.MULTILINE)  # fmt: skip
+    assert [c["name"] for c in tables["commands"]] == re.findall(r"^  ([a-z-]+) ", text.split("Options")[0], re.MULTILINE)  # fmt: skip
     assert [c["name"] for c in ok("help", "load")["commands"]] == ["load"]
     for command in tables["commands"]:
         body = sched("help", command["name"]).out

@@ -143,6 +143,9 @@ def test_counters_never_fall(labs):
             with exporter() as later:
                 assert sent(later, "path_bytes_sent", **here) == 0
                 upload(conn, 1000).finish().acknowledged()
+                until(
+                    lambda: sent(later, "path_bytes_sent", **here) >= 1000, 20, "a look"
+                )
                 assert sent(later, "path_bytes_sent", **here) == 1000
 
 

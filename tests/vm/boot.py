@@ -77,7 +77,7 @@ SKIP_DIRS = {
 SKIP_NAME = re.compile(
     r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
     r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter|"
-    r"jsonschema|matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|lxml|sympy|mpmath|scipy|dateutil)|"
+    r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|lxml|sympy|mpmath|scipy|dateutil)|"
     r"/usr/share/(lintian|groff|debhelper|auto|aclocal|gettext|iso-codes|libtool|xml|"
     r"matplotlib|prometheus|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
     r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
