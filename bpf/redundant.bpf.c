@@ -4,15 +4,19 @@
  *
  * Use it for little data that must not be late, over paths that lose packets or
  * die. It costs as many times the bytes as there are paths, and, being strict,
- * gives out a window per round trip, before 7.3 one fragment (up to 32 KB): for
- * bulk there is --set strict=0, which copies only what is still the oldest data
- * when its turn comes. The policy is in include/mps_redundant.h.
+ * gives out one fragment (up to 32 KB) per round trip. For more data there is
+ * --set batch=31 (from 7.3 on), up to a window, of which some per cent may be
+ * acknowledged before their copies are made; and --set strict=0, which copies only
+ * what is still the oldest data when its turn comes. The policy is in
+ * include/mps_redundant.h.
  */
 #include "compat.h"
 #include "tunable.h"
 #include "mps_redundant.h"
 
 MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last fragment was acknowledged");
+/* up to MPS_PASS_FRAGMENTS - 1 */
+MPS_TUNABLE(batch, 1, 1, 31, 1, "strict: fragments per round trip, from 7.3 on");
 
 /* Copies are wanted for all that is given out, not only for its end. */
 #define MPS_ENDS_BURST(c, v) true
@@ -23,7 +27,7 @@ _Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	const __u32 most = mps_passes_go_on() ? MPS_PASS_FRAGMENTS - 1 : 1;
+	const __u32 most = mps_passes_go_on() ? batch : 1;
 
 	return mps_redundant_pick(c, priv, strict, most);
 }

@@ -65,8 +65,8 @@ def test_length_follows_the_qdisc(measured, kind):
     assert max(n for n, *_ in seen) > 50, seen
     for n, other, before, after in seen:
         assert min(before, after) - 1 <= n <= max(before, after) + 1, seen
-        # an acknowledgement of the connection itself may stand in the other queue
-        assert other <= 1
+        # acknowledgements of the connection itself may stand in the other queue, no flood
+        assert other <= 2
 
 
 def look(lab, probe, ports, qdiscs):
