@@ -7,19 +7,12 @@ from pathlib import Path
 
 import pytest
 from command import available, ok, sched
-from lab import Netns, run
+from lab import run
 from test_errors import modules, state
 
 UNIT = Path("/usr/lib/systemd/system/mptcp-sched.service")
 SCORE = 2.5  # of systemd-analyze security: 10 is all rights, 0 none
 EXAMPLE = Path("/usr/share/doc/mptcp-sched/examples/mptcp-sched.conf")
-
-
-@pytest.fixture
-def net():
-    made = Netns()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import pytest
 from command import PIN_DIR, available, ok, sched
 from hygiene import pins
-from lab import Netns, run
+from lab import run
 
 FAILED, USAGE, KERNEL, PERMISSION = 1, 2, 3, 4
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -174,13 +174,6 @@ def state(net):
     with open("/proc/sys/net/mptcp/scheduler") as f:
         own = f.read()
     return available(), pins(), modules(), own, net.scheduler
-
-
-@pytest.fixture
-def net():
-    made = Netns()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("case", CASES)

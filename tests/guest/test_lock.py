@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from command import PIN_DIR, PROGRAM, available, ok, sched
-from lab import Netns, until
+from lab import until
 
 LOCK = Path("/run/mptcp-sched/lock")
 NAMES = ("bpf_minrtt", "bpf_rr", "bpf_daps")
@@ -34,13 +34,6 @@ def stopped_in_mid_work(*words):
         held.send_signal(signal.SIGCONT)
         _, err = held.communicate(timeout=60)
     assert held.returncode in (0, -signal.SIGKILL), err
-
-
-@pytest.fixture
-def net():
-    made = Netns()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(

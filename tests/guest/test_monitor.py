@@ -10,7 +10,6 @@ import subprocess
 import threading
 import time
 
-import pytest
 from command import PROGRAM, ok, sched
 from lab import Netns, Path
 from traffic import Connection, connection, info, listen, upload
@@ -72,13 +71,6 @@ def monitor(*args, **options):
         yield made
     finally:
         made.close()
-
-
-@pytest.fixture
-def net():
-    made = Netns()
-    yield made
-    made.close()
 
 
 def test_schedulers(none_loaded, net):

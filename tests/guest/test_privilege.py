@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from command import PIN_DIR, available, ok, sched
 from hygiene import BPFFS, pins
-from lab import Netns, run
+from lab import run
 from test_monitor import Monitor
 from traffic import connection, info, upload
 
@@ -68,13 +68,6 @@ def file_system_of_root():
     shutil.rmtree(LOCK_DIR, ignore_errors=True)
     os.chown(BPFFS, 0, 0)
     os.chmod(BPFFS, mode)
-
-
-@pytest.fixture
-def net():
-    made = Netns()
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -53,9 +53,9 @@ def test_taken(objects, ops):
 
 
 @pytest.mark.parametrize("ops", REFUSED_BY_VERIFIER)
-def test_refused_by_the_verifier(objects, ops, native):
-    if native and ops not in EVERYWHERE:
-        pytest.skip("this kernel has no need of the bridge: it has the API itself")
+def test_refused_by_the_verifier(objects, ops, native, request):
+    if ops not in EVERYWHERE:
+        request.getfixturevalue("by_the_bridge")
     with pytest.raises(Refused) as refused:
         Object(objects, only_ops=ops).close()
     assert native or REFUSED_BY_VERIFIER[ops] in refused.value.log

@@ -93,7 +93,8 @@ configure() {
 	local lost
 	say "configuring"
 	make -s -C "$tree" KCONFIG_ALLCONFIG="$here/config" allnoconfig
-	lost=$(grep '^CONFIG_' "$here/config" | grep -vxFf "$tree/.config" || true)
+	lost=$(grep '^CONFIG_' "$here/config" | grep -vxFf "$tree/.config") ||
+		[ $? -eq 1 ] || die "cannot compare $here/config with $tree/.config"
 	[ -z "$lost" ] || die "this kernel did not take: $lost"
 }
 
