@@ -4,10 +4,10 @@
  * fastest copy of each decides. New data goes to the subflow that would finish
  * it first, copies follow by way of retransmission at once. That road begins at
  * the oldest unacknowledged fragment, and where that one has been copied it goes
- * no further. So new data is given out in batches ("strict"): as much as the
- * first subflow has room for and one pass can copy, then nothing until all of it
- * is acknowledged, or parts of it would never be copied. A slow, full or dead
- * subflow delays nothing: it gets no copy while it has no room.
+ * no further. So new data is given out in batches ("strict") of so many
+ * fragments at most, as far as the first subflow has room for them, then nothing
+ * until all of it is acknowledged, or parts of it would never be copied. A slow,
+ * full or dead subflow delays nothing: it gets no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
