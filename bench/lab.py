@@ -29,6 +29,8 @@ def run(argv):
     add("scenario", nargs="*", help="default: those that say so; `all` is all of them")
     add("--scheduler", action="append", metavar="WORD", help=plan.SPELLING)
     add("--seed", action="append", type=int, help="instead of the scenario's own")
+    add("--only", action="append", metavar="KEY=VALUE",
+        help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any")  # fmt: skip
     add("--full", action="store_true", help="the papers' own lengths and repetitions")
     add("--kernel", required=True, help=argparse.SUPPRESS)
     add("--commit", help=argparse.SUPPRESS)

@@ -144,6 +144,27 @@ def chosen(names, form):
     return [scenarios[n] for n in dict.fromkeys(names)]
 
 
+def matching(cells, asked):
+    """Those whose parameters have the values of KEY=VALUE words, any of them for each key."""
+
+    def told(cell):
+        return {k: str(v) for k, v in (cell.params | {"run": cell.run}).items()}
+
+    wanted = {}
+    for word in asked or ():
+        key, _, value = word.partition("=")
+        there = list(dict.fromkeys(told(c)[key] for c in cells if key in told(c)))
+        if not there:
+            keys = dict.fromkeys(k for c in cells for k in told(c))
+            raise PlanError(
+                f"--only: no parameter {key!r}; there are: {' '.join(keys)}"
+            )
+        if value not in there:
+            raise PlanError(f"--only: no {key} {value!r}; there are: {' '.join(there)}")
+        wanted.setdefault(key, []).append(value)
+    return [c for c in cells if all(told(c).get(k) in v for k, v in wanted.items())]
+
+
 def facts(kernel):
     return {"version": VERSION, "kernel": kernel, "virtual_time": True, "shift": SHIFT}
 
@@ -183,6 +204,9 @@ def make(args):
         raise PlanError(
             "nothing to measure: those scenarios take none of those schedulers"
         )
+    cells = matching(cells, args.only)
+    if not cells:
+        raise PlanError("--only: no scenario has all of those parameters")
     jobs = jobs_of(cells, args.kernel)
     results = OUT / f"{args.out or 'lab-' + args.kernel}.jsonl"
     done = set()

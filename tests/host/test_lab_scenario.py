@@ -206,7 +206,7 @@ class Args:
         "7.0",
         1,
     )
-    out, again, commit = "test", False, "abc"
+    out, again, commit, only = "test", False, "abc", None
 
 
 def plan_of(monkeypatch, tmp_path, **changes):
@@ -228,11 +228,35 @@ def plan_of(monkeypatch, tmp_path, **changes):
         ({"scheduler": ["bpf_ecf:warp=1"]}, "no tunable 'warp'; there are:"),
         ({"scheduler": ["bpf_ecf:beta=900"]}, "beta takes 0 to"),
         ({"guests": 0}, "--guests: at least 1"),
+        ({"only": ["wlan=1"]}, "--only: no parameter 'wlan'; there are: run"),
+        ({"only": ["run=7"]}, "--only: no run '7'; there are: 0"),
+        ({"only": ["run"]}, "--only: no run ''; there are: 0"),
+        (
+            {
+                "scenario": ["ecf-dash", "queueaware"],
+                "only": ["wifi=0.3", "paths=6/6"],
+            },
+            "--only: no scenario has all of those parameters",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_told(monkeypatch, tmp_path, changes, text):
     with pytest.raises(plan.PlanError, match=".*" + text.replace("'", ".")):
         plan_of(monkeypatch, tmp_path, **changes)
+
+
+def test_only_the_cells_that_are_asked_for(monkeypatch, tmp_path):
+    words = ["wifi=0.3", "wifi=8.6", "lte=8.6", "run=0"]
+    made = plan_of(
+        monkeypatch, tmp_path, scenario=["ecf-dash", "wan-bulk"], full=True, only=words
+    )
+    cells = [j["cell"] for j in made.jobs if j["kind"] == "cell"]
+    found = sorted((c["params"]["wifi"], c["params"]["lte"], c["run"], c["scheduler"]) for c in cells)  # fmt: skip
+    each = ["bpf_ecf", "default", "plain TCP"]
+    assert found == [(wifi, 8.6, 0, one) for wifi in (0.3, 8.6) for one in each]
+    # of the paths' checks those that these need, and no others
+    checked = {j["path"]["mbit"] for j in made.jobs if j["kind"] == "check"}
+    assert checked == {0.3, 8.6}
 
 
 def test_finished_cells_are_not_measured_again_unless_something_changed(
