@@ -130,15 +130,21 @@ static __always_inline bool mps_is_backup(const struct mps_path *p)
 	return p->flags & MPS_PATH_BACKUP;
 }
 
+/* Would the core and TCP take more for it, whatever its window? */
+static __always_inline bool mps_takes_data(const struct mps_path *p)
+{
+	const __u32 want = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF;
+
+	return (p->flags & (want | MPS_PATH_LOSS)) == want;
+}
+
 /*
  * "Available" of the papers: may send now, a whole segment at least. With less
  * room than that, the core would send the whole head fragment all the same.
  */
 static __always_inline bool mps_is_available(const struct mps_path *p)
 {
-	const __u32 want = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF;
-
-	return (p->flags & (want | MPS_PATH_LOSS)) == want && mps_cwnd_room(p) >= p->mss;
+	return mps_takes_data(p) && mps_cwnd_room(p) >= p->mss;
 }
 
 /*

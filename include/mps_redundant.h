@@ -7,7 +7,8 @@
  * no further. So new data is given out in batches ("strict") of so many
  * fragments at most, as far as the first subflow has room for them, then nothing
  * until all of it is acknowledged, or parts of it would never be copied. A slow,
- * full or dead subflow delays nothing: it gets no copy while it has no room.
+ * full or dead subflow delays nothing: unless it keeps up with the first, it gets
+ * no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
@@ -21,9 +22,11 @@
 struct mps_redundant_state {
 	__u8 lead;  /* index of the path that has the batch */
 	__u8 given; /* fragments in it; 0: there is none that could grow */
+	__u8 along; /* mask of the paths that kept up when it began */
 };
 
-MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG)
+/* along: mask of the paths that take a copy whatever their room */
+MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along)
 {
 	const __s32 tier = mps_usable_tier(c);
 	__u32 i, mask = MPS_COPY_NONE;
@@ -35,7 +38,8 @@ MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG)
 
 		if (i >= c->nr_paths)
 			break;
-		if (mps_is_usable(p, (__u32)tier) && mps_is_available(p) &&
+		if (mps_is_usable(p, (__u32)tier) &&
+		    (mps_is_available(p) || (along >> i & 1 && mps_takes_data(p))) &&
 		    !(p->flags & MPS_PATH_CARRIED))
 			mask |= 1U << i;
 	}
@@ -70,27 +74,46 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 }
 
 /*
- * May the batch that path `lead` has so far, which nobody else has yet, grow by the next
- * fragment? Only if all of it can be copied at once to every path that keeps up: one that
- * has room for half as much as the first.
+ * The paths that keep up with the first, as they have room for half as much at least. They get
+ * all of the batch, in their queue if need be: a window that is full for a moment, or has become
+ * smaller since, is no reason to lack a part of it.
  */
-MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead)
+MPS_FN __u32 mps_redundant_along(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead)
+{
+	const __u64 whole = mps_cwnd_room(&c->path[lead & (MPS_MAX_PATHS - 1)]);
+	__u32 i, along = 0;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (mps_is_usable(p, tier) && mps_takes_data(p) && 2 * mps_cwnd_room(p) >= whole)
+			along |= 1U << i;
+	}
+	return along;
+}
+
+/*
+ * May the batch that path `lead` has so far, which nobody else has yet, grow by the next
+ * fragment? Only while everybody who is to get it has room for all of it.
+ */
+MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead,
+				 __u32 along)
 {
 	const struct mps_path *first = &c->path[lead & (MPS_MAX_PATHS - 1)];
-	const __u64 whole = mps_cwnd_room(first) + c->unacked;
 	__u32 i;
 
 	if (lead >= c->nr_paths || !mps_is_usable(first, tier) || !mps_is_available(first))
 		return 0;
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
-		const __u64 room = mps_cwnd_room(p);
 
 		if (i >= c->nr_paths)
 			break;
-		if (i == lead || !mps_is_usable(p, tier) || !mps_is_available(p))
+		if (i == lead || !(along >> i & 1) || !mps_is_usable(p, tier))
 			continue;
-		if (2 * room >= whole && room < c->unacked + c->unit)
+		if (mps_cwnd_room(p) < c->unacked + c->unit)
 			return 0;
 	}
 	return 1;
@@ -110,7 +133,9 @@ static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_co
 	if (!c->unacked) {
 		i = mps_redundant_lead(c, (__u32)tier);
 		st->given = 0;
-	} else if (st->given && st->given < most && mps_redundant_grows(c, (__u32)tier, st->lead)) {
+		st->along = i < 0 ? 0 : (__u8)mps_redundant_along(c, (__u32)tier, (__u32)i);
+	} else if (st->given && st->given < most &&
+		   mps_redundant_grows(c, (__u32)tier, st->lead, st->along)) {
 		i = st->lead;
 	} else {
 		return mps_wait_for(MPS_WAIT_COPIES);
@@ -130,7 +155,7 @@ static __always_inline __u32 mps_redundant_copies(const struct mps_conn *c,
 						  struct mps_redundant_state *st)
 {
 	st->given = 0;
-	return mps_redundant_lackers(c);
+	return mps_redundant_lackers(c, st->along);
 }
 
 #endif /* MPS_REDUNDANT_H */

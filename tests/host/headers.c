@@ -71,6 +71,13 @@ __u32 redundant_copies(const struct mps_conn *c)
 	return mps_redundant_copies(c, &st);
 }
 
+__u32 redundant_copies_along(const struct mps_conn *c, __u32 along)
+{
+	struct mps_redundant_state st = { .along = (__u8)along };
+
+	return mps_redundant_copies(c, &st);
+}
+
 /* --- choices: path, reason to wait, bytes, state afterwards */
 
 static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
@@ -81,7 +88,7 @@ static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
 	answer[3] = (__s32)state;
 }
 
-/* state: the path that has the batch, and the fragments in it; copies: ends it first */
+/* state: the path that has the batch, its fragments, who goes along; copies: ends it first */
 void redundant_pick(const struct mps_conn *c, __u32 strict, __u32 most, __u32 copies,
 		    struct mps_redundant_state *st, __s32 answer[4])
 {

@@ -34,6 +34,7 @@ HEADERS = {
     "copy_if_it_pays": (U32, P),
     "cfs_copies": (U32, P),
     "redundant_copies": (U32, P),
+    "redundant_copies_along": (U32, P, U32),
     "redundant_pick": (None, P, U32, U32, U32, P, P),
     "minrtt_pick": (None, P, P),
     "ecf_pick": (None, P, U32, P, P),

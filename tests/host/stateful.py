@@ -162,8 +162,13 @@ def room(p):
     return max(0, max(0, p.cwnd - p.inflight) * p.mss - p.unsent)
 
 
+def takes(p):
+    """More data for its queue."""
+    return p.flags & (ACTIVE | SNDBUF | LOSS) == ACTIVE | SNDBUF
+
+
 def available(p):
-    return p.flags & (ACTIVE | SNDBUF | LOSS) == ACTIVE | SNDBUF and room(p) >= p.mss
+    return takes(p) and room(p) >= p.mss
 
 
 def held(p):

@@ -13,6 +13,7 @@ from stateful import (
     Conn,
     available,
     room,
+    takes,
     usable,
 )
 
@@ -47,11 +48,15 @@ def of_cfs(c):
     return mask([fastest]) if slower else 0
 
 
-def redundant(c):
-    """Every usable path with room that has not carried it."""
+def redundant(c, along=0):
+    """Every usable path with room that has not carried it; those that go along need none."""
     if not c.unacked or not c.unit or c.age == UNKNOWN:
         return 0
-    fit = [i for i in usable(c) if available(c.paths[i])]
+    fit = [
+        i
+        for i in usable(c)
+        if available(c.paths[i]) or (along >> i & 1 and takes(c.paths[i]))
+    ]
     return mask(i for i in fit if not c.paths[i].flags & CARRIED)
 
 

@@ -10,7 +10,7 @@ import headers
 import pytest
 import test_copies
 from headers import GROW, NEVER, RATE, finish, verdict
-from hostlib import WAIT, Path_
+from hostlib import ACTIVE, CARRIED, LOSS, SNDBUF, WAIT, Path_
 from stateful import (
     COPIES,
     NO_ROOM,
@@ -21,11 +21,12 @@ from stateful import (
     minrtt,
     most_bytes,
     room,
+    takes,
     usable,
 )
 
 STATES = 10_000
-STATE = struct.Struct("=2B")  # the lead, fragments of the batch
+STATE = struct.Struct("=3B")  # the lead, fragments of the batch, mask of who goes along
 
 
 def leads(c, ready):
@@ -37,16 +38,23 @@ def leads(c, ready):
     return {min(known, key=lambda i: (t[i], i))}
 
 
-def grows(c, ready, lead):
-    """Everybody with half the lead's room at the start can take the batch and one more."""
-    if lead not in ready:
+def keep_up(c, may, lead):
+    """Those with at least half of the lead's room, as a mask."""
+    half = room(c.paths[lead]) / 2
+    return test_copies.mask(
+        i for i in may if takes(c.paths[i]) and room(c.paths[i]) >= half
+    )
+
+
+def grows(c, may, lead, along):
+    """Everybody who goes along can take the batch and one more."""
+    if lead not in may or not available(c.paths[lead]):
         return False
-    half = (room(c.paths[lead]) + c.unacked) / 2
-    others = [room(c.paths[i]) for i in ready if i != lead]
-    return all(r >= c.unacked + c.unit for r in others if r >= half)
+    others = [i for i in may if i != lead and along >> i & 1]
+    return all(room(c.paths[i]) >= c.unacked + c.unit for i in others)
 
 
-def right(c, strict, most, copies, lead, given):
+def right(c, strict, most, copies, lead, given, along):
     """All right answers: (path, reason, bytes, state afterwards)"""
     may = usable(c)
     ready = [i for i in may if available(c.paths[i])]
@@ -54,19 +62,32 @@ def right(c, strict, most, copies, lead, given):
     if not strict or not may:
         if not ready:
             reason = NO_ROOM if may else NO_SUBFLOW
-            return {(WAIT, reason, 0, lead, given)}
-        return {(i, 0, most_bytes(c, i), lead, given) for i in minrtt(c, ready)}
-    if c.unacked:
-        if not given or given >= most or not grows(c, ready, lead):
-            return {(WAIT, COPIES, 0, lead, given)}
-        first = {lead}
-    else:
-        given = 0
-        first = leads(c, ready) if ready else set()
-    if not first:
-        return {(WAIT, NO_ROOM, 0, lead, given)}
+            return {(WAIT, reason, 0, lead, given, along)}
+        return {(i, 0, most_bytes(c, i), lead, given, along) for i in minrtt(c, ready)}
     limit = c.unit or NEVER
-    return {(i, 0, min(limit, most_bytes(c, i)), i, given + 1) for i in first}
+    if c.unacked:
+        if not given or given >= most or not grows(c, may, lead, along):
+            return {(WAIT, COPIES, 0, lead, given, along)}
+        return {(lead, 0, min(limit, most_bytes(c, lead)), lead, given + 1, along)}
+    if not ready:
+        return {(WAIT, NO_ROOM, 0, lead, 0, 0)}
+    return {
+        (i, 0, min(limit, most_bytes(c, i)), i, 1, keep_up(c, may, i))
+        for i in leads(c, ready)
+    }
+
+
+def at_an_edge(c, rng, lead):
+    """Somebody has just half the lead's room, or just room for the batch and one more."""
+    p = rng.choice(c.paths)
+    for q in c.paths:
+        q.flags |= ACTIVE | SNDBUF
+        q.flags &= ~LOSS
+        q.mss, q.cwnd, q.inflight, q.unsent = 2, 100, 0, 0
+    p.cwnd = 50
+    c.paths[lead].unsent, p.unsent = rng.choice([0, 1, 2]), rng.choice([0, 0, 1])
+    c.unit = 10
+    c.unacked = rng.choice([0, room(p) - c.unit + rng.randint(-1, 1)])
 
 
 def any_state(rng):
@@ -88,11 +109,12 @@ def any_state(rng):
             p.mss, p.cwnd, p.unsent = first.mss, first.cwnd, first.unsent
             p.inflight = rng.choice([0, 0, first.cwnd // 2, first.inflight])
     lead = rng.randrange(max(1, len(c.paths) + 1))
-    if lead < len(c.paths) and rng.random() < 0.3:
-        # somebody has just half the room
-        half = 2 * room(rng.choice(c.paths)) - room(c.paths[lead])
-        c.unacked = half if half > 0 else c.unacked
-    return c, rng.choice([0, 1, 1, 1]), most, rng.choice([0, 0, 0, 1]), lead, given
+    along = rng.choice([0, 255, 255, rng.randrange(256)])
+    if lead < len(c.paths) and rng.random() < 0.4:
+        at_an_edge(c, rng, lead)
+        given = rng.choice([given, 1])
+    strict, copies = rng.choice([0, 1, 1, 1]), rng.choice([0, 0, 0, 1])
+    return c, strict, most, copies, lead, given, along
 
 
 @functools.cache
@@ -102,19 +124,20 @@ def cases(seed, count):
     return [(*case, case[0].snapshot(), right(*case)) for case in made]
 
 
-def ask(lib, snapshot, strict, most, copies, lead, given):
-    state = ctypes.create_string_buffer(STATE.pack(lead, given), STATE.size)
+def ask(lib, snapshot, strict, most, copies, *state):
+    state = ctypes.create_string_buffer(STATE.pack(*state), STATE.size)
     answer = verdict(lib.redundant_pick, snapshot, strict, most, copies, state)
     return (*answer[:3], *STATE.unpack(state.raw))
 
 
 def faults(lib, seed, count):
     wrong = set()
-    for c, strict, most, copies, lead, given, snapshot, answers in cases(seed, count):
-        answer = ask(lib, snapshot, strict, most, copies, lead, given)
-        if answer not in answers:
+    for c, *asked, snapshot, answers in cases(seed, count):
+        if ask(lib, snapshot, *asked) not in answers:
             wrong.add("pick")
-        if lib.redundant_copies(snapshot) != test_copies.redundant(c):
+        along = asked[-1]
+        copied = lib.redundant_copies_along(snapshot, along)
+        if copied != test_copies.redundant(c, along):
             wrong.add("redundant_copies")
     return wrong
 
@@ -139,7 +162,7 @@ def test_random_states(lib):
 def batch(lib, paths, most=31, unit=32_000, pending=1 << 20):
     """What is given out from one acknowledgement of everything to the next."""
     c = Conn(paths, unit=unit, pending=pending, age=0)
-    state, out = (0, 0), []
+    state, out = (0, 0, 0), []
     while c.pending > 0:
         a = ask(lib, c.snapshot(), 1, most, 0, *state)
         if a[0] == WAIT:
@@ -171,3 +194,21 @@ def test_the_first_is_who_would_finish_it_all(lib):
     assert set(batch(lib, [narrow, broad], pending=1000, unit=1000)) == {0}
     narrow.unsent = broad.unsent = 0
     assert set(batch(lib, [narrow, broad])) == {1}
+
+
+def test_those_that_keep_up_get_all_of_the_batch(lib):
+    """Although their windows are full for a moment; others only what they have room for."""
+    wide = functools.partial(Path_, mss=1000, srtt=20_000)
+    c = Conn([wide(cwnd=330), wide(cwnd=200), wide(cwnd=100)], unit=32_000, age=0)
+    answer = ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0)
+    assert answer[0] == 0
+    along = answer[-1]
+    assert along == 0b011
+    c.unacked = 32_000
+    c.paths[0].flags |= CARRIED
+    assert lib.redundant_copies_along(c.snapshot(), along) == 0b110
+    for p in c.paths:
+        p.inflight = p.cwnd
+    assert lib.redundant_copies_along(c.snapshot(), along) == 0b010
+    c.paths[1].flags &= ~SNDBUF
+    assert lib.redundant_copies_along(c.snapshot(), along) == 0

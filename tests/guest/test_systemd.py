@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The units under systemd: at boot, over a reboot, at a reload, and with a file that is wrong."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from booted import MASKED, Booted
+from conftest import TOP
+from lab import run
+from scrape import samples
+from test_errors import modules
+
+sys.path.insert(0, str(TOP / "tests/vm"))
+from privateroot import PrivateRoot
+
+BRIDGE = "mptcp_sched_bpf"
+APPLY, EXPORTER = "mptcp-sched.service", "mptcp-sched-exporter.service"
+CONF = "[load]\nbpf_ecf = beta=%s\nbpf_minrtt =\n[root]\nscheduler = bpf_ecf\n"
+METRICS = "http://127.0.0.1:9851/metrics"
+SIZE = 300_000
+# Over the loopback device, and looked at before it ends.
+TRANSFER = f"""
+import socket, urllib.request
+server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_MPTCP)
+server.bind(("127.0.0.1", 0))
+server.listen()
+client = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_MPTCP)
+client.connect(server.getsockname())
+peer, _ = server.accept()
+client.sendall(bytes({SIZE}))
+left = {SIZE}
+while left:
+    left -= len(peer.recv(left))
+print(urllib.request.urlopen("{METRICS}", timeout=60).read().decode(), end="")
+"""
+
+
+@pytest.fixture
+def root(none_loaded, by_the_bridge):
+    """A machine on which the two units and nothing else are enabled."""
+    run("rmmod", BRIDGE)
+    made = PrivateRoot()
+    try:
+        for wants in (made.root / "etc/systemd/system").glob("*.wants"):
+            shutil.rmtree(wants)
+        made.run("systemctl", "mask", *MASKED)
+        made.run("systemctl", "enable", APPLY, EXPORTER)
+        yield made
+    finally:
+        made.close()
+        run("modprobe", BRIDGE)
+
+
+@pytest.fixture
+def boot(root):
+    """boot(text): the machine is up, with that as its configuration; the one before is off."""
+    up = []
+
+    def turn_off():
+        for machine in up:
+            machine.close()
+        up.clear()
+
+    def start(text=None):
+        turn_off()
+        if BRIDGE in modules():
+            run("rmmod", BRIDGE)
+        if text:
+            (root.root / "etc/mptcp-sched.conf").write_text(text)
+        up.append(Booted(root))
+        return up[0]
+
+    yield start
+    turn_off()
+
+
+def beta(machine):
+    (found,) = [
+        t for t in machine.sched("get", "bpf_ecf")["tunables"] if t["name"] == "beta"
+    ]
+    return found["value"]
+
+
+def is_applied(machine, value):
+    state = machine.unit(APPLY, "ActiveState", "Result")
+    assert state == ["active", "success"], machine.journal(APPLY)
+    assert BRIDGE in modules(), "modprobe@.service loads it"
+    loaded = {s["name"] for s in machine.sched("show")["schedulers"]}
+    assert {"bpf_ecf", "bpf_minrtt"} <= loaded
+    return machine.scheduler() == "bpf_ecf" and beta(machine) == value
+
+
+@pytest.mark.timeout(400)
+def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root):
+    first = boot(CONF % 0.5)
+    assert is_applied(first, 0.5)
+    again = boot()
+    assert is_applied(again, 0.5)
+    (root.root / "etc/mptcp-sched.conf").write_text(CONF % 0.75)
+    assert is_applied(again, 0.5), "nobody has been told yet"
+    again.run("systemctl", "reload", APPLY)
+    assert is_applied(again, 0.75)
+
+
+@pytest.mark.timeout(400)
+def test_the_exporter_serves_what_the_machine_does(boot):
+    machine = boot(CONF % 1)
+    state = machine.unit(EXPORTER, "ActiveState", "MainPID")
+    assert state[0] == "active", machine.journal(EXPORTER)
+    status = machine.run("cat", f"/proc/{state[1]}/status").stdout
+    assert re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)[1] != "0"
+    served = samples(machine.run("python3", "-c", TRANSFER).stdout)
+    (sent,) = [
+        s.value
+        for s in served
+        if s.name == "mptcp_sched_path_bytes_sent_total" and s.has(scheduler="bpf_ecf")
+    ]
+    assert sent == SIZE
+
+
+@pytest.mark.timeout(400)
+def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot):
+    machine = boot("[load]\nbpf_ecf = bta=1\n[root]\nscheduler = bpf_ecf\n")
+    assert machine.unit(APPLY, "ActiveState", "Result") == ["failed", "exit-code"]
+    said = machine.journal(APPLY)
+    assert "/etc/mptcp-sched.conf:2" in said and "bta" in said
+    assert machine.scheduler() == "default"
+    assert machine.unit(EXPORTER, "ActiveState") == ["active"], "it needs no scheduler"
+
+
+def test_the_units_that_are_tested_are_the_installed_ones():
+    for unit in (APPLY, EXPORTER):
+        template = (TOP / f"dist/{unit}.in").read_text()
+        installed = Path("/usr/lib/systemd/system", unit).read_text()
+        assert installed == template.replace("@SBINDIR@", "/usr/sbin")
