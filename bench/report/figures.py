@@ -278,7 +278,7 @@ def lines(figure, records):
     for axis, part in zip(axes, groups, strict=True):
         for scheduler in data.schedulers:
             points = []
-            for x in data.values(name):
+            for x in sorted(data.values(name)):
                 at = {name: x} | ({group: part} if group else {})
                 found = data.mean(scheduler, **at)
                 if found and found != INVALID:

@@ -19,12 +19,25 @@ HERE = Path(__file__).resolve().parent
 TO = plan.OUT / "report"
 
 
+def in_order(scenario, records):
+    """As the scenario has its cells, whichever was finished first."""
+    params = [json.dumps(p, sort_keys=True) for p in scenario.combinations]
+
+    def place(record):
+        mine = json.dumps(record.cell.params, sort_keys=True)
+        # of an older form of the scenario
+        at = params.index(mine) if mine in params else len(params)
+        return at, record.cell.seed, record.cell.run
+
+    return sorted(records, key=place)
+
+
 class Section:
     """One scenario in one form, on one kernel."""
 
     def __init__(self, scenario, records):
-        self.scenario, self.records = scenario, records
-        self.first = records[0].cell
+        self.scenario, self.records = scenario, in_order(scenario, records)
+        self.first = self.records[0].cell
         self.kernel = records[0].raw["kernel"]
         self.name = f"{scenario.name}-{scenario.form}-{self.kernel}"
 

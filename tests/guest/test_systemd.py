@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from booted import MASKED, Booted
 from conftest import TOP
-from lab import run
+from lab import run, until
 from scrape import samples
 from test_errors import modules
 
@@ -36,6 +36,10 @@ while left:
     left -= len(peer.recv(left))
 print(urllib.request.urlopen("{METRICS}", timeout=60).read().decode(), end="")
 """
+
+
+def is_out():
+    return BRIDGE not in modules() or not run("rmmod", BRIDGE, check=False).returncode
 
 
 @pytest.fixture
@@ -66,8 +70,8 @@ def boot(root):
 
     def start(text=None):
         turn_off()
-        if BRIDGE in modules():
-            run("rmmod", BRIDGE)
+        # what was pinned is freed behind the caller's back
+        until(is_out, 20, "the bridge is not in use")
         if text:
             (root.root / "etc/mptcp-sched.conf").write_text(text)
         up.append(Booted(root))

@@ -3,6 +3,7 @@
 
 import headers
 import hostlib
+import labpath  # noqa: F401, before any test of the lab is read
 import pytest
 
 

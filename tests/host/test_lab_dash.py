@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The player's logic against answers worked out by hand."""
 
-import labpath  # noqa: F401
 import pytest
 from dash import Abr, play
 

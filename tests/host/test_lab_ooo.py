@@ -5,7 +5,6 @@ import hashlib
 import struct
 
 import dpkt
-import labpath  # noqa: F401
 import pytest
 from report import ooo
 

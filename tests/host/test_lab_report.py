@@ -5,7 +5,6 @@ import copy
 import json
 
 import fluid
-import labpath  # noqa: F401
 import plan
 import pytest
 import scenario
@@ -117,11 +116,34 @@ def test_what_fails_its_check_has_no_number(check, text):
     assert record.of_object("64K") is None
 
 
+LINE = {
+    "kind": "line", "measure": "completion_s", "x": "rate", "group": "", "where": {},
+    "schedulers": [], "claims": [], "unit": "", "log": False,
+}  # fmt: skip
+
+
 def results(**seconds):
     return [
         CHECK,
         *(raw(w, s, t) for w, times in seconds.items() for s, t in enumerate(times, 1)),
     ]
+
+
+def test_a_section_is_in_the_scenarios_order_and_not_in_that_of_the_results():
+    data = {
+        "title": "t", "seeds": [1, 2], "grid": {"rate": [3, 1, 2]},
+        "path": [{"name": "a", "mbit": "$rate", "rtt_ms": 20}],
+        "workload": {"kind": "download", "sizes": ["64K"]},
+    }  # fmt: skip
+    made = scenario.parse("test", data)
+    shuffled = [(2, 1), (1, 2), (3, 2), (9, 1), (1, 1), (2, 2), (3, 1)]
+    found, _ = measures.records([CHECK, *(raw(seed=s, rate=r) for r, s in shuffled)])
+    section = page.Section(made, found)
+    order = [(r.cell.params["rate"], r.cell.seed) for r in section.records]
+    assert order == [(3, 1), (3, 2), (1, 1), (1, 2), (2, 1), (2, 2), (9, 1)]
+    assert figures.Data(LINE, section.records).values("rate") == [3, 1, 2, 9]
+    axis = figures.lines(LINE, section.records).axes[0]
+    assert list(axis.lines[0].get_xdata()) == [1, 2, 3, 9]
 
 
 def test_comparison_finds_what_changed_beyond_the_spread():

@@ -4,7 +4,6 @@
 import copy
 import math
 
-import labpath  # noqa: F401
 import plan
 import pytest
 import scenario

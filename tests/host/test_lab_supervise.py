@@ -4,7 +4,6 @@
 import itertools
 import json
 
-import labpath  # noqa: F401
 import measure
 import pytest
 import scenario

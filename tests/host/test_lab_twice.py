@@ -5,7 +5,6 @@ import argparse
 import copy
 import json
 
-import labpath  # noqa: F401
 import plan
 import pytest
 import supervise

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """`bench timeline`: packets that belong together are one line, and only those of the last download."""
 
-import labpath  # noqa: F401
 import pytest
 import timeline
 
