@@ -19,6 +19,7 @@ matplotlib.use("Agg")
 from sched import TCP
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 from netlab import LabError
 from scenario import FIGURES
 
@@ -244,6 +245,9 @@ def bars(figure, records):
     axis.set_ylabel(data.label)
     if figure["log"]:
         axis.set_yscale("log")
+    else:
+        # an interval of few values may reach below what there can be
+        axis.set_ylim(bottom=0)
     fig.legend(loc="outside right upper")
     return fig
 
@@ -296,6 +300,8 @@ def lines(figure, records):
         if figure["log"]:
             axis.set_xscale("log", base=2)
             axis.set_yscale("log")
+        else:
+            axis.xaxis.set_major_locator(MaxNLocator(5))
     shared_legend(fig, axes)
     return fig
 
