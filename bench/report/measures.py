@@ -2,6 +2,7 @@
 """The measures of a record, by their names: what figures and comparisons are made of."""
 
 import dataclasses
+import json
 import statistics
 
 import fluid
@@ -167,14 +168,24 @@ class Record:
         return workloads.of(self.cell.workload).bound(self.cell, self.result)
 
 
+PLACE = ("scenario", "form", "params", "scheduler", "seed", "run")
+
+
+def place_of(raw):
+    """What is measured there, whatever the code was that was measured."""
+    what = {k: raw["cell"][k] for k in PLACE}
+    return json.dumps([raw["kernel"], what], sort_keys=True)
+
+
 def records(raws):
-    """(cells, checks): the last record of each key counts; a cell is valid when its paths are."""
-    last = {r["key"]: r for r in raws}
-    checks = {k: r for k, r in last.items() if r["kind"] == "check"}
+    """(cells, checks): what came last counts, of a scheduler that has changed, too.
+
+    A cell is valid when its paths are.
+    """
+    checks = {r["key"]: r for r in raws if r["kind"] == "check"}
+    last = {place_of(r): r for r in raws if r["kind"] == "cell"}
     cells = []
     for raw in last.values():
-        if raw["kind"] != "cell":
-            continue
         record = Record(raw)
         for key in raw["checks"]:
             if key not in checks:

@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The README's figures of the lab are those of the summary that is committed beside it."""
+"""The lab's figures in the documentation are those of the summaries that are committed beside it."""
 
 import json
 
 import labpath
+import pytest
 from report import page
 
-SUMMARY = labpath.BENCH / "results" / "summary.json"
+RESULTS = labpath.BENCH / "results"
+TOLD = {"summary.json": "README.md", "more.json": "docs/lab.md"}
 
 
-def test_the_readme_has_the_summarys_table():
-    digest = json.loads(SUMMARY.read_text())
-    readme = (labpath.BENCH.parent / "README.md").read_text()
-    assert "\n".join(page.digest_lines(digest)) in readme
+@pytest.mark.parametrize("name", TOLD)
+def test_the_documentation_has_the_summarys_table(name):
+    digest = json.loads((RESULTS / name).read_text())
+    text = (labpath.BENCH.parent / TOLD[name]).read_text()
+    assert "\n".join(page.digest_lines(digest)) in text
     for kernel in {one["kernel"] for one in digest["scenarios"]}:
-        assert f"Linux {kernel}" in readme
+        assert f"Linux {kernel}" in text
+
+
+def test_every_summary_is_told():
+    assert {f.name for f in RESULTS.glob("*.json")} == set(TOLD)

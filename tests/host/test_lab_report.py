@@ -101,6 +101,13 @@ def test_measures_of_a_record():
     assert record["ooo_mean_s"] is None
 
 
+def test_a_scheduler_that_has_changed_is_not_averaged_with_what_it_was():
+    old, new = raw("bpf_x", seconds=2), raw("bpf_x", seconds=1) | {"key": "new code"}
+    other = raw("bpf_x", seed=2, seconds=3)
+    found, _ = measures.records([CHECK, old, other, new])
+    assert sorted(r["completion_s"] for r in found) == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("check", "text"),
     [

@@ -22,7 +22,7 @@ CHECK = {"key": "c", "kind": "check", "result": {"rtt_ms": 20.25, "problems": []
 def cell(key):
     values = {"values": {"rtt_ms": 41.0}, "objects": [{"seconds": 1.5}, {"seconds": 2}]}
     return {
-        "key": key, "kind": "cell", "checks": ["c"], "name": f"cell {key}", "cell": SPEC,
+        "key": key, "kind": "cell", "checks": ["c"], "name": f"cell {key}", "cell": SPEC | {"run": ord(key)}, "kernel": "7.0",
         "result": values | {"problems": []},
     }  # fmt: skip
 
