@@ -160,8 +160,8 @@ MUTANTS = {
     ),
     "room-ignored": (
         "mps_path.h",
-        "== want && mps_cwnd_room(p) >= p->mss",
-        "== want",
+        "mps_takes_data(p) && mps_cwnd_room(p) >= p->mss",
+        "mps_takes_data(p)",
         "room",
     ),
     "part-of-a-segment": (
