@@ -5,10 +5,9 @@
  * Use it for little data that must not be late, over paths that lose packets or
  * die. It costs as many times the bytes as there are paths, and, being strict,
  * gives out one fragment (up to 32 KB) per round trip. For more data there is
- * --set batch=31 (from 7.3 on), up to a window, of which some per cent may be
- * acknowledged before their copies are made; and --set strict=0, which copies only
- * what is still the oldest data when its turn comes. The policy is in
- * include/mps_redundant.h.
+ * --set batch=31 (from 7.3 on), up to a window, of which a path that falls behind
+ * misses parts; and --set strict=0, which copies only what is still the oldest data
+ * when its turn comes. The policy is in include/mps_redundant.h.
  */
 #include "compat.h"
 #include "tunable.h"

@@ -91,6 +91,21 @@ def read(file):
     return out
 
 
+PLACE = ("scenario", "form", "params", "scheduler", "seed", "run")
+
+
+def place_of(record):
+    """What is measured there, whatever the code was that was measured."""
+    if record["kind"] == "check":
+        return record["key"]
+    return digest([record["kernel"], [record["cell"][k] for k in PLACE]])
+
+
+def latest(records):
+    """What came last counts, also of a scheduler that has changed since, or has changed back."""
+    return list({place_of(r): r for r in records}.values())
+
+
 def words_of(asked):
     """The schedulers as words; the references come with them."""
     try:
@@ -213,7 +228,7 @@ def make(args):
     if results.exists():
         done = {
             r["key"]
-            for r in read(results)
+            for r in latest(read(results))
             if not (args.again and r["result"]["problems"])
         }
     left = [j for j in jobs if j["key"] not in done]

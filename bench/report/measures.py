@@ -2,10 +2,10 @@
 """The measures of a record, by their names: what figures and comparisons are made of."""
 
 import dataclasses
-import json
 import statistics
 
 import fluid
+import plan
 import workloads
 from cell import cell_from
 
@@ -168,24 +168,14 @@ class Record:
         return workloads.of(self.cell.workload).bound(self.cell, self.result)
 
 
-PLACE = ("scenario", "form", "params", "scheduler", "seed", "run")
-
-
-def place_of(raw):
-    """What is measured there, whatever the code was that was measured."""
-    what = {k: raw["cell"][k] for k in PLACE}
-    return json.dumps([raw["kernel"], what], sort_keys=True)
-
-
 def records(raws):
-    """(cells, checks): what came last counts, of a scheduler that has changed, too.
-
-    A cell is valid when its paths are.
-    """
-    checks = {r["key"]: r for r in raws if r["kind"] == "check"}
-    last = {place_of(r): r for r in raws if r["kind"] == "cell"}
+    """(cells, checks), of each the last; a cell is valid when its paths are."""
+    last = plan.latest(raws)
+    checks = {r["key"]: r for r in last if r["kind"] == "check"}
     cells = []
-    for raw in last.values():
+    for raw in last:
+        if raw["kind"] != "cell":
+            continue
         record = Record(raw)
         for key in raw["checks"]:
             if key not in checks:

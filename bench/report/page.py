@@ -21,12 +21,11 @@ TO = plan.OUT / "report"
 
 def in_order(scenario, records):
     """As the scenario has its cells, whichever was finished first."""
-    params = [json.dumps(p, sort_keys=True) for p in scenario.combinations]
+    params = {plan.digest(p): i for i, p in enumerate(scenario.combinations)}
 
     def place(record):
-        mine = json.dumps(record.cell.params, sort_keys=True)
-        # of an older form of the scenario
-        at = params.index(mine) if mine in params else len(params)
+        # the last: of an older form of the scenario
+        at = params.get(plan.digest(record.cell.params), len(params))
         return at, record.cell.seed, record.cell.run
 
     return sorted(records, key=place)

@@ -258,6 +258,23 @@ def test_only_the_cells_that_are_asked_for(monkeypatch, tmp_path):
     assert checked == {0.3, 8.6}
 
 
+def finished(job, **values):
+    return job | {"kernel": "7.0", "result": {"problems": []}} | values
+
+
+def test_code_that_has_changed_back_is_measured_again(monkeypatch, tmp_path):
+    """Or a report would have what came in between, which is the last."""
+    import json
+
+    first = plan_of(monkeypatch, tmp_path)
+    done = [finished(j) for j in first.jobs]
+    other = finished(first.jobs[-1], key="of other code")
+    text = "".join(json.dumps(d) + "\n" for d in (*done, other))
+    (tmp_path / "test.jsonl").write_text(text)
+    again = plan_of(monkeypatch, tmp_path)
+    assert [j["key"] for j in again.jobs] == [first.jobs[-1]["key"]]
+
+
 def test_finished_cells_are_not_measured_again_unless_something_changed(
     monkeypatch, tmp_path
 ):
@@ -271,7 +288,7 @@ def test_finished_cells_are_not_measured_again_unless_something_changed(
         "default",
         "bpf_ecf",
     }
-    done = [{"key": j["key"], "result": {"problems": []}} for j in first.jobs[:-1]]
+    done = [finished(j) for j in first.jobs[:-1]]
     # The last line was cut off when the run was ended.
     text = "".join(json.dumps(d) + "\n" for d in done) + '{"key": "'
     (tmp_path / "test.jsonl").write_text(text)
@@ -291,7 +308,7 @@ def test_what_failed_is_measured_again_when_asked(monkeypatch, tmp_path):
     import json
 
     first = plan_of(monkeypatch, tmp_path)
-    bad = [{"key": j["key"], "result": {"problems": ["x"]}} for j in first.jobs]
+    bad = [finished(j, result={"problems": ["x"]}) for j in first.jobs]
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(d) + "\n" for d in bad))
     assert plan_of(monkeypatch, tmp_path).jobs == []
     assert len(plan_of(monkeypatch, tmp_path, again=True).jobs) == len(first.jobs)
