@@ -317,7 +317,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	struct mps_memo *memo;
 	struct mps_round r;
 	bool next, asked, lost;
-	int ret;
+	int ret = -EAGAIN;
 
 	if (!st)
 		return -EAGAIN;
@@ -332,11 +332,12 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	if (memo->copies && !(MPS_CLOCK_ASKS))
 		return -EAGAIN;
 	lost = memo->copies && mps_lost_behind(&st->snap);
+	/* the timer's pass would put the oldest fragment out of the reach of one for copies */
 	if (lost)
 		ret = mps_resend(msk, st, &r);
-	else if (memo->copies)
+	else if (memo->copies || (MPS_COPIES_AMID && MPS_CLOCK_ASKS))
 		ret = mps_copy(msk, st, &r, (__u32)policy(&st->snap, &st->priv));
-	else
+	if (ret && !memo->copies)
 		ret = mps_repair(msk, st, &r);
 	mps_count_pass(st, next, memo->copies && !lost, ret);
 	/* behind the last that was given out there is none */

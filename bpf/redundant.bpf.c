@@ -4,18 +4,18 @@
  *
  * Use it for little data that must not be late, over paths that lose packets or
  * die. It costs as many times the bytes as there are paths, and, being strict,
- * gives out one fragment (up to 32 KB) per round trip. For more data there is
- * --set batch=31 (from 7.3 on), up to a window, of which a path that falls behind
- * misses parts; and --set strict=0, which copies only what is still the oldest data
+ * gives out a window per round trip, before 7.3 one fragment (up to 32 KB). A path
+ * that falls behind the first misses parts of a window; with --set batch=1, which
+ * takes longer, it does not. --set strict=0 copies only what is still the oldest data
  * when its turn comes. The policy is in include/mps_redundant.h.
  */
 #include "compat.h"
 #include "tunable.h"
 #include "mps_redundant.h"
 
-MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last fragment was acknowledged");
+MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last batch was acknowledged");
 /* up to MPS_PASS_FRAGMENTS - 1 */
-MPS_TUNABLE(batch, 1, 1, 31, 1, "strict: fragments per round trip, from 7.3 on");
+MPS_TUNABLE(batch, 31, 1, 31, 1, "strict: fragments per round trip, from 7.3 on");
 
 /* Copies are wanted for all that is given out, not only for its end. */
 #define MPS_ENDS_BURST(c, v) true

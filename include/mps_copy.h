@@ -46,7 +46,7 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
  */
 MPS_FN __u64 mps_remaining_us(const struct mps_conn *c MPS_ARG, const struct mps_path *p MPS_ARG)
 {
-	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
+	const __u64 rate = mps_likely_rate(p);
 	/* what is overdue there was lost, and needs one more */
 	const __u64 over = p->flags & MPS_PATH_REPAIRS ? p->srtt_us : 0;
 	const __u64 trip = p->srtt_us > c->age_us ? p->srtt_us - c->age_us : over;

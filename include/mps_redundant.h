@@ -23,6 +23,7 @@ struct mps_redundant_state {
 	__u8 lead;  /* index of the path that has the batch */
 	__u8 given; /* fragments in it; 0: there is none that could grow */
 	__u8 along; /* mask of the paths that kept up when it began */
+	__u8 bound; /* mask of those whose windows bound it */
 };
 
 /* along: mask of the paths that take a copy whatever their room */
@@ -73,33 +74,48 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 	return best < 0 ? mps_minrtt_available(c, tier) : best;
 }
 
-/*
- * The paths that keep up with the first, as they have room for half as much at least. They get
- * all of the batch, in their queue if need be: a window that is full for a moment, or has become
- * smaller since, is no reason to lack a part of it.
- */
-MPS_FN __u32 mps_redundant_along(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead)
+/* Mask of the paths that take data and have `times` of their room for so many bytes. */
+MPS_FN __u32 mps_redundant_hold(const struct mps_conn *c MPS_ARG, __u32 tier, __u64 bytes,
+				__u32 times)
 {
-	const __u64 whole = mps_cwnd_room(&c->path[lead & (MPS_MAX_PATHS - 1)]);
-	__u32 i, along = 0;
+	__u32 i, found = 0;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
 		if (i >= c->nr_paths)
 			break;
-		if (mps_is_usable(p, tier) && mps_takes_data(p) && 2 * mps_cwnd_room(p) >= whole)
-			along |= 1U << i;
+		if (mps_is_usable(p, tier) && mps_takes_data(p))
+			found |= (__u32)(times * mps_cwnd_room(p) >= bytes) << i;
 	}
-	return along;
+	return found;
+}
+
+/*
+ * A batch begins on path `lead`. Those with half of its room bound it: it grows while all of
+ * them have room for it. Those with a quarter of what there is to send keep up: they get all of
+ * it, in their queue if need be. A window that is full for a moment, or has become smaller than
+ * that of a like path by a few losses, is no reason to lack a part of it.
+ */
+static __always_inline void mps_redundant_begin(const struct mps_conn *c,
+						struct mps_redundant_state *st, __u32 tier,
+						__s32 lead)
+{
+	const __u64 whole = mps_cwnd_room(&c->path[lead & (MPS_MAX_PATHS - 1)]);
+
+	st->given = st->along = st->bound = 0;
+	if (lead < 0)
+		return;
+	st->along = (__u8)mps_redundant_hold(c, tier, mps_min(whole, c->pending), 4);
+	st->bound = (__u8)mps_redundant_hold(c, tier, whole, 2);
 }
 
 /*
  * May the batch that path `lead` has so far, which nobody else has yet, grow by the next
- * fragment? Only while everybody who is to get it has room for all of it.
+ * fragment? Only while everybody who bounds it has room for all of it.
  */
 MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead,
-				 __u32 along)
+				 __u32 bound)
 {
 	const struct mps_path *first = &c->path[lead & (MPS_MAX_PATHS - 1)];
 	__u32 i;
@@ -111,7 +127,7 @@ MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, _
 
 		if (i >= c->nr_paths)
 			break;
-		if (i == lead || !(along >> i & 1) || !mps_is_usable(p, tier))
+		if (i == lead || !(bound >> i & 1) || !mps_is_usable(p, tier))
 			continue;
 		if (mps_cwnd_room(p) < c->unacked + c->unit)
 			return 0;
@@ -132,10 +148,9 @@ static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_co
 		return mps_minrtt_pick(c);
 	if (!c->unacked) {
 		i = mps_redundant_lead(c, (__u32)tier);
-		st->given = 0;
-		st->along = i < 0 ? 0 : (__u8)mps_redundant_along(c, (__u32)tier, (__u32)i);
+		mps_redundant_begin(c, st, (__u32)tier, i);
 	} else if (st->given && st->given < most &&
-		   mps_redundant_grows(c, (__u32)tier, st->lead, st->along)) {
+		   mps_redundant_grows(c, (__u32)tier, st->lead, st->bound)) {
 		i = st->lead;
 	} else {
 		return mps_wait_for(MPS_WAIT_COPIES);

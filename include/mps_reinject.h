@@ -78,7 +78,7 @@ static __always_inline __u32 mps_until_done(const struct mps_fragment *f, __u32 
  */
 static __always_inline __u64 mps_busy_us(const struct mps_path *p, __u32 bytes, __u64 silent_us)
 {
-	const __u64 rate = p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
+	const __u64 rate = mps_likely_rate(p);
 
 	if (!(p->flags & MPS_PATH_ACTIVE) || p->flags & MPS_PATH_LOSS)
 		return MPS_NEVER_US;

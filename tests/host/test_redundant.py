@@ -26,7 +26,9 @@ from stateful import (
 )
 
 STATES = 10_000
-STATE = struct.Struct("=3B")  # the lead, fragments of the batch, mask of who goes along
+STATE = struct.Struct(
+    "=4B"
+)  # the lead, fragments of the batch, who goes along, who bounds it
 
 
 def leads(c, ready):
@@ -38,23 +40,27 @@ def leads(c, ready):
     return {min(known, key=lambda i: (t[i], i))}
 
 
-def keep_up(c, may, lead):
-    """Those with at least half of the lead's room, as a mask."""
-    half = room(c.paths[lead]) / 2
-    return test_copies.mask(
-        i for i in may if takes(c.paths[i]) and room(c.paths[i]) >= half
+def begin(c, may, lead):
+    """Masks of who goes along, with a quarter of the room, and who bounds it, with a half."""
+    first = room(c.paths[lead])
+    quarter, half = min(first, c.pending) / 4, first / 2
+    return tuple(
+        test_copies.mask(
+            i for i in may if takes(c.paths[i]) and room(c.paths[i]) >= least
+        )
+        for least in (quarter, half)
     )
 
 
-def grows(c, may, lead, along):
-    """Everybody who goes along can take the batch and one more."""
+def grows(c, may, lead, bound):
+    """Everybody who bounds it can take the batch and one more."""
     if lead not in may or not available(c.paths[lead]):
         return False
-    others = [i for i in may if i != lead and along >> i & 1]
+    others = [i for i in may if i != lead and bound >> i & 1]
     return all(room(c.paths[i]) >= c.unacked + c.unit for i in others)
 
 
-def right(c, strict, most, copies, lead, given, along):
+def right(c, strict, most, copies, lead, given, along, bound):
     """All right answers: (path, reason, bytes, state afterwards)"""
     may = usable(c)
     ready = [i for i in may if available(c.paths[i])]
@@ -62,29 +68,34 @@ def right(c, strict, most, copies, lead, given, along):
     if not strict or not may:
         if not ready:
             reason = NO_ROOM if may else NO_SUBFLOW
-            return {(WAIT, reason, 0, lead, given, along)}
-        return {(i, 0, most_bytes(c, i), lead, given, along) for i in minrtt(c, ready)}
+            return {(WAIT, reason, 0, lead, given, along, bound)}
+        return {
+            (i, 0, most_bytes(c, i), lead, given, along, bound)
+            for i in minrtt(c, ready)
+        }
     limit = c.unit or NEVER
     if c.unacked:
-        if not given or given >= most or not grows(c, may, lead, along):
-            return {(WAIT, COPIES, 0, lead, given, along)}
-        return {(lead, 0, min(limit, most_bytes(c, lead)), lead, given + 1, along)}
+        if not given or given >= most or not grows(c, may, lead, bound):
+            return {(WAIT, COPIES, 0, lead, given, along, bound)}
+        nbytes = min(limit, most_bytes(c, lead))
+        return {(lead, 0, nbytes, lead, given + 1, along, bound)}
     if not ready:
-        return {(WAIT, NO_ROOM, 0, lead, 0, 0)}
+        return {(WAIT, NO_ROOM, 0, lead, 0, 0, 0)}
     return {
-        (i, 0, min(limit, most_bytes(c, i)), i, 1, keep_up(c, may, i))
+        (i, 0, min(limit, most_bytes(c, i)), i, 1, *begin(c, may, i))
         for i in leads(c, ready)
     }
 
 
 def at_an_edge(c, rng, lead):
-    """Somebody has just half the lead's room, or just room for the batch and one more."""
+    """Somebody has just half or a quarter of the lead's room, or just room for the batch and one more."""
     p = rng.choice(c.paths)
     for q in c.paths:
         q.flags |= ACTIVE | SNDBUF
         q.flags &= ~LOSS
         q.mss, q.cwnd, q.inflight, q.unsent = 2, 100, 0, 0
-    p.cwnd = 50
+    p.cwnd = rng.choice([50, 25])
+    c.pending = rng.choice([c.pending, 199, 200, 201])
     c.paths[lead].unsent, p.unsent = rng.choice([0, 1, 2]), rng.choice([0, 0, 1])
     c.unit = 10
     c.unacked = rng.choice([0, room(p) - c.unit + rng.randint(-1, 1)])
@@ -109,12 +120,12 @@ def any_state(rng):
             p.mss, p.cwnd, p.unsent = first.mss, first.cwnd, first.unsent
             p.inflight = rng.choice([0, 0, first.cwnd // 2, first.inflight])
     lead = rng.randrange(max(1, len(c.paths) + 1))
-    along = rng.choice([0, 255, 255, rng.randrange(256)])
+    along, bound = (rng.choice([0, 255, 255, rng.randrange(256)]) for _ in range(2))
     if lead < len(c.paths) and rng.random() < 0.4:
         at_an_edge(c, rng, lead)
         given = rng.choice([given, 1])
     strict, copies = rng.choice([0, 1, 1, 1]), rng.choice([0, 0, 0, 1])
-    return c, strict, most, copies, lead, given, along
+    return c, strict, most, copies, lead, given, along, bound
 
 
 @functools.cache
@@ -135,7 +146,7 @@ def faults(lib, seed, count):
     for c, *asked, snapshot, answers in cases(seed, count):
         if ask(lib, snapshot, *asked) not in answers:
             wrong.add("pick")
-        along = asked[-1]
+        along = asked[-2]
         copied = lib.redundant_copies_along(snapshot, along)
         if copied != test_copies.redundant(c, along):
             wrong.add("redundant_copies")
@@ -162,7 +173,7 @@ def test_random_states(lib):
 def batch(lib, paths, most=31, unit=32_000, pending=1 << 20):
     """What is given out from one acknowledgement of everything to the next."""
     c = Conn(paths, unit=unit, pending=pending, age=0)
-    state, out = (0, 0, 0), []
+    state, out = (0, 0, 0, 0), []
     while c.pending > 0:
         a = ask(lib, c.snapshot(), 1, most, 0, *state)
         if a[0] == WAIT:
@@ -199,11 +210,14 @@ def test_the_first_is_who_would_finish_it_all(lib):
 def test_those_that_keep_up_get_all_of_the_batch(lib):
     """Although their windows are full for a moment; others only what they have room for."""
     wide = functools.partial(Path_, mss=1000, srtt=20_000)
-    c = Conn([wide(cwnd=330), wide(cwnd=200), wide(cwnd=100)], unit=32_000, age=0)
-    answer = ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0)
+    c = Conn([wide(cwnd=330), wide(cwnd=100), wide(cwnd=82)], unit=32_000, age=0)
+    answer = ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0, 0)
     assert answer[0] == 0
-    along = answer[-1]
-    assert along == 0b011
+    along, bound = answer[-2:]
+    assert (along, bound) == (0b011, 0b001)
+    # what there is to send may be less than what the first has room for
+    c.pending = 328_000
+    assert ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0, 0)[-2:] == (0b111, 0b001)
     c.unacked = 32_000
     c.paths[0].flags |= CARRIED
     assert lib.redundant_copies_along(c.snapshot(), along) == 0b110
