@@ -18,8 +18,7 @@ MPS_TUNABLE(ahead, 250, 0, 1000, 1000,
 
 static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)
 {
-	if (ahead)
-		mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk), ahead);
+	mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk), ahead);
 }
 
 #define MPS_ON_SEND(msk, c, priv) look_ahead(msk, c, priv)
@@ -29,6 +28,8 @@ MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subfl
 MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");
 MPS_TUNABLE(rate, 1, 0, 1, 1, "estimates are bounded by the rate that a path was seen to deliver");
 MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
+MPS_TUNABLE(buffer, 1, 0, 1, 1,
+	    "with ahead: waits where the send buffer would run dry of data for the fast subflow");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -36,6 +37,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 		.beta = beta,
 		.estimate = grow * MPS_EST_GROW | rate * MPS_EST_RATE,
 		.whole = whole,
+		.buffer = buffer,
 	};
 
 	return mps_ecf_pick(c, priv, &o);

@@ -25,6 +25,7 @@ struct mps_ecf_state {
 	__u32 waiting;
 	__u32 blocked_us; /* when the writer was last seen to wait for room, low half; 0: never */
 	__u64 begun;	  /* bytes given out before the connection was last idle */
+	__u64 ahead;	  /* bytes of the backlog that the writer still has, as one expects */
 };
 
 /* A 128-bit product, for RTTs (us) times bytes: 64 bits overflow. */

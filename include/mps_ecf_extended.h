@@ -20,6 +20,7 @@ struct mps_ecf_options {
 	__u32 beta;	/* thousandths */
 	__u32 estimate; /* enum mps_estimate */
 	__u32 whole;	/* compare what a choice really hands over, the whole fragment */
+	__u32 buffer;	/* the send buffer holds a part only of what is to come */
 };
 
 /* A writer that got room is given so long, in us, to use it. */
@@ -46,8 +47,8 @@ static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ec
 		st->blocked_us = now_us;
 	else if (now_us - st->blocked_us > MPS_ECF_REFILL_US)
 		st->blocked_us = 0;
-	if (st->blocked_us)
-		c->pending += mps_min(given - st->begun, MPS_BYTES_MAX) * part / 1000;
+	st->ahead = st->blocked_us ? mps_min(given - st->begun, MPS_BYTES_MAX) * part / 1000 : 0;
+	c->pending += st->ahead;
 }
 
 /* What one choice hands over at least: the estimates compare that. */
@@ -94,6 +95,29 @@ MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 r
 }
 
 /*
+ * What s takes holds up the send buffer until it is acknowledged. Until then f gets what the
+ * buffer has, and what the writer puts into the room that acknowledgements of the other data
+ * make. When f has sent that earlier, it stands still, and its next window is a burst of which
+ * its queue may drop some: that costs more than a slower s brings.
+ *
+ *   T_f(buffer) - rtt_f < T_s(unit) + delta
+ *
+ * Not of an s in its first slow start, whose T_s is not known yet.
+ */
+static __always_inline bool mps_ecf_runs_dry(const struct mps_conn *c, const struct mps_path *f,
+					     const struct mps_path *s,
+					     const struct mps_ecf_state *st, __u32 estimate,
+					     __u64 t_s)
+{
+	const __u64 flight = mps_bytes(f->inflight, f);
+	const __u64 freed = c->unacked > flight ? c->unacked - flight : 0;
+	const __u64 buffer = c->pending - st->ahead + mps_min(st->ahead, freed);
+
+	return st->ahead && s->ssthresh != ~0U && mps_likely_rate(s) < mps_likely_rate(f) &&
+	       mps_finish_us(f, buffer, estimate) < t_s + mps_min(f->srtt_us, MPS_RTT_MAX);
+}
+
+/*
  * The extended form's two inequalities, with T the estimates of mps_time.h:
  *
  *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
@@ -108,6 +132,8 @@ mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const
 	const __u64 t_f = mps_finish_us(f, c->pending, o->estimate);
 	const __u64 t_s = mps_finish_us(s, mps_ecf_unit(c, s, o->whole), o->estimate) + delta;
 
+	if (o->buffer && mps_ecf_runs_dry(c, f, s, st, o->estimate, t_s))
+		return true;
 	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
 		st->waiting = 0;
 		return false;

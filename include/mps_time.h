@@ -75,6 +75,12 @@ static __always_inline __u64 mps_known_rate(const struct mps_path *p)
 	return p->ssthresh == ~0U ? 2ULL * p->rate : p->rate;
 }
 
+/* Bytes/s that it delivers, as far as one can tell. */
+static __always_inline __u64 mps_likely_rate(const struct mps_path *p)
+{
+	return p->rate ?: mps_bytes(p->cwnd, p) * MPS_USEC / (p->srtt_us ?: 1);
+}
+
 /*
  * us until `bytes`, given to the path now, are acknowledged: the last window's
  * round trip after the rounds that the windows before it take, and not before

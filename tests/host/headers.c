@@ -110,15 +110,18 @@ __u64 ecf_look_ahead(__u64 pending, __u64 unacked, __u32 now_us, __u64 given, __
 	struct mps_ecf_state st = { .blocked_us = (__u32)state[0], .begun = state[1] };
 
 	mps_ecf_look_ahead(&c, &st, given, waits, part);
+	if (c.pending - st.ahead != pending)
+		return ~0ULL;
 	state[0] = st.blocked_us;
 	state[1] = st.begun;
 	return c.pending;
 }
 
-void ecf_pick(const struct mps_conn *c, __u32 waiting, const struct mps_ecf_options *o,
+/* ahead: of the pending bytes, those that the writer is expected to have */
+void ecf_pick(const struct mps_conn *c, __u32 waiting, __u64 ahead, const struct mps_ecf_options *o,
 	      __s32 answer[4])
 {
-	struct mps_ecf_state st = { .waiting = waiting };
+	struct mps_ecf_state st = { .waiting = waiting, .ahead = ahead };
 	const struct mps_verdict v = mps_ecf_pick(c, &st, o);
 
 	say(answer, v, st.waiting);

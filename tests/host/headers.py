@@ -37,7 +37,7 @@ HEADERS = {
     "redundant_copies_along": (U32, P, U32),
     "redundant_pick": (None, P, U32, U32, U32, P, P),
     "minrtt_pick": (None, P, P),
-    "ecf_pick": (None, P, U32, P, P),
+    "ecf_pick": (None, P, U32, U64, P, P),
     "ecf_look_ahead": (U64, U64, U64, U32, U64, U32, U32, P),
     "ecf_paper_pick": (None, P, U32, U32, P),
     "until_done": (U32, U32, U32, U32, U32, U32),

@@ -288,7 +288,7 @@ def test_layout(driver):
     assert sizes == {
         "mps_path": 36,
         "mps_conn": 336,
-        "mps_ecf_state": 16,
+        "mps_ecf_state": 24,
         "mps_conn_store": 512,
         "mps_conn_store.priv": 48,
         "mps_subflow_store": 256,

@@ -10,12 +10,13 @@ from fractions import Fraction
 import exact
 import headers
 import pytest
-from headers import GROW, RATE, finish, verdict
+from headers import GROW, RATE, finish, rate_of, verdict
 from hostlib import ACTIVE, CARRIED, LOSS, SNDBUF, WAIT, Path_
 from stateful import (
     FASTER,
     NO_ROOM,
     NO_SUBFLOW,
+    UNKNOWN,
     Conn,
     any_path,
     available,
@@ -35,9 +36,15 @@ class Options:
     beta: int = 250
     estimate: int = GROW | RATE
     whole: int = 1
+    buffer: int = 1
+    ahead: int = 0  # no option: of the pending bytes, those that the writer still has
 
     def words(self):
-        return (c_uint32 * 3)(self.beta, self.estimate, self.whole)
+        return (c_uint32 * 4)(self.beta, self.estimate, self.whole, self.buffer)
+
+
+def ask(lib, snapshot, waiting, o):
+    return verdict(lib.ecf_pick, snapshot, waiting, o.ahead, o.words())
 
 
 def unit(c, p, o):
@@ -45,8 +52,25 @@ def unit(c, p, o):
     return max(p.mss, c.unit) if o.whole else p.mss
 
 
+def at_hand(c, f, o):
+    """What f can have until s is done: the buffer, and the room that others' data leaves there."""
+    others = max(0, c.unacked - headers.window(f, f.inflight))
+    return c.pending - o.ahead + min(o.ahead, others)
+
+
+def runs_dry(c, f, s, o):
+    """f has sent what there is before the fragment on s is acknowledged."""
+    if not o.buffer or not o.ahead or s.ssthresh == UNKNOWN:
+        return False
+    t_s = finish(s, unit(c, s, o), o.estimate) + max(f.mdev, s.mdev)
+    sent = finish(f, at_hand(c, f, o), o.estimate) - min(f.srtt, headers.MOST_RTT)
+    return rate_of(s) < rate_of(f) and sent < t_s
+
+
 def waits(c, f, s, waiting, o):
-    """(waits for f, waiting afterwards) by the two inequalities."""
+    """(waits for f, waiting afterwards) by the two inequalities and the buffer's."""
+    if runs_dry(c, f, s, o):
+        return True, waiting
     delta = max(f.mdev, s.mdev)
     margin = 1 + waiting * Fraction(o.beta, 1000)
     t_s = finish(s, unit(c, s, o), o.estimate)
@@ -89,11 +113,13 @@ def right(c, waiting, o):
     return answers or {(WAIT, NO_ROOM, waiting)}
 
 
-def any_options(rng):
+def any_options(rng, pending):
     return Options(
         rng.choice([0, 250, 1000, 10_000]),
         rng.choice([0, GROW, RATE, GROW | RATE]),
         rng.randint(0, 1),
+        rng.randint(0, 1),
+        rng.choice([0, draw(rng, max(1, pending))]) if pending else 0,
     )
 
 
@@ -107,8 +133,9 @@ def any_state(rng):
             p.mdev = draw(rng, max(1, p.srtt))
     c.pending = draw(rng, 30 if kind == "small" else 1 << 63)
     c.wnd_left = draw(rng, 1 << 63)
+    c.unacked = draw(rng, 30 if kind == "small" else 1 << 63)
     c.unit = rng.choice([0, 1, 1428, 32768, rng.randint(0, 65535)])
-    return c, rng.randint(0, 1), any_options(rng)
+    return c, rng.randint(0, 1), any_options(rng, c.pending)
 
 
 def turning(c, f, s, waiting, o, which):
@@ -119,7 +146,9 @@ def turning(c, f, s, waiting, o, which):
     limit = margin * (finish(s, unit(c, s, o), o.estimate) + delta)
     while low < high:
         k = (low + high) // 2
-        if which:
+        if which == 2:
+            beyond = not runs_dry(replace(c, pending=k), f, s, replace(o, ahead=1))
+        elif which == 1:
             beyond = finish(s, k, o.estimate) >= 2 * f.srtt + delta
         else:
             beyond = finish(f, k, o.estimate) >= limit
@@ -140,8 +169,11 @@ def boundary_state(rng):
         if rng.random() < 0.5:
             p.rate = min(0xFFFFFFFF, headers.rate_of(p))
     f.inflight, s.inflight = f.cwnd, rng.randrange(s.cwnd)
-    turn = turning(c, f, s, waiting, o, rng.random() < 0.3)
+    turn = turning(c, f, s, waiting, o, rng.choice([0, 0, 1, 2]))
     c.pending = max(0, turn + rng.choice([-1, -1, 0, 1]))
+    if o.ahead:
+        o = replace(o, ahead=rng.choice([1, draw(rng, max(1, c.pending))]))
+        o = o if c.pending else replace(o, ahead=0)
     c.unit = min(c.unit, max(1, c.pending))
     c.paths = [f, s] if rng.random() < 0.5 else [s, f]
     return c, waiting, o
@@ -151,7 +183,7 @@ def wrapping_state(rng):
     """x_f takes 2^61 us, of which nothing is left in 64 bits once it is in thousandths."""
     f = Path_(srtt=1 << 27, cwnd=1, inflight=1, mss=1, ssthresh=1)
     s = Path_(srtt=headers.MOST_RTT, cwnd=rng.randint(1, 100), ssthresh=1)
-    return Conn([f, s], pending=headers.MOST_BYTES), 0, any_options(rng)
+    return Conn([f, s], pending=headers.MOST_BYTES), 0, any_options(rng, 0)
 
 
 @functools.cache
@@ -168,8 +200,7 @@ def of_paper(lib, seed, count):
     bad = []
     for case in exact.states(random.Random(seed), count):
         c = Conn(case.paths, case.pending, case.wnd_left, unit=case.unit)
-        o = Options(case.beta, 0, 0).words()
-        off = verdict(lib.ecf_pick, c.snapshot(), case.waiting, o)
+        off = ask(lib, c.snapshot(), case.waiting, Options(case.beta, 0, 0))
         paper = verdict(lib.ecf_paper_pick, c.snapshot(), case.waiting, case.beta)
         path, reason, _, waiting = off
         if off != paper or (path, reason, waiting) not in exact.ecf(case):
@@ -180,9 +211,7 @@ def of_paper(lib, seed, count):
 def faults(lib, seed, count):
     wrong = set()
     for c, waiting, o, snapshot, answers in cases(seed, count):
-        path, reason, nbytes, after = verdict(
-            lib.ecf_pick, snapshot, waiting, o.words()
-        )
+        path, reason, nbytes, after = ask(lib, snapshot, waiting, o)
         paper = not o.estimate and not o.whole
         if not paper and (path, reason, after) not in answers:
             wrong.add("pick")
@@ -218,19 +247,19 @@ def test_waits_only_for_what_comes_back(lib):
     """With nothing in flight and no queue anywhere nothing is left to wait for."""
     waited = 0
     for c, waiting, o, snapshot, _ in cases(1, STATES):
-        path, reason, _, after = verdict(lib.ecf_pick, snapshot, waiting, o.words())
+        path, reason, _, after = ask(lib, snapshot, waiting, o)
         if (path, reason) != (WAIT, FASTER):
             continue
         waited += 1
         assert any(held(c.paths[i]) and c.paths[i].srtt for i in usable(c))
         idle = replace(c, paths=[replace(p, inflight=0, unsent=0) for p in c.paths])
-        path, reason, *_ = verdict(lib.ecf_pick, idle.snapshot(), after, o.words())
+        path, reason, *_ = ask(lib, idle.snapshot(), after, o)
         assert reason != FASTER
     assert waited > STATES / 20
 
 
 def pick(lib, c, **options):
-    return verdict(lib.ecf_pick, c.snapshot(), 0, Options(**options).words())[:2]
+    return ask(lib, c.snapshot(), 0, Options(**options))[:2]
 
 
 def test_what_each_option_changes(lib):
@@ -252,10 +281,34 @@ def test_what_each_option_changes(lib):
     assert pick(lib, c, estimate=GROW | RATE, whole=0) == (1, 0)
 
 
+def test_the_buffer_does_not_run_dry(lib):
+    """By hand: a fragment that takes 200 ms, and 100 bytes a ms of which the buffer has 15,000."""
+    fast = Path_(srtt=10_000, cwnd=1, inflight=1, ssthresh=1, rate=100_000)
+    slow = Path_(srtt=10_000, cwnd=20, ssthresh=20, rate=10_000)
+    c = Conn([fast, slow], pending=65_000, unacked=1000, unit=1900)
+    assert pick(lib, c) == (1, 0)
+    assert pick(lib, c, ahead=50_000, buffer=0) == (1, 0)
+    assert pick(lib, c, ahead=50_000) == (WAIT, FASTER)
+    # 20,000 are enough: in the buffer, or because those of a third path leave it
+    assert pick(lib, c, ahead=45_000) == (1, 0)
+    c.unacked = 6000
+    assert pick(lib, c, ahead=50_000) == (1, 0)
+    c.unacked = 5999
+    assert pick(lib, c, ahead=50_000) == (WAIT, FASTER)
+    # how slow it is, is not known yet
+    slow.ssthresh = UNKNOWN
+    assert pick(lib, c, ahead=50_000) == (1, 0)
+    slow.ssthresh = 20
+    assert pick(lib, c, ahead=50_000) == (WAIT, FASTER)
+    # the one waited for is not the faster one: it only has the shorter way
+    fast.rate = 10_000
+    assert pick(lib, c, ahead=50_000) == (1, 0)
+
+
 def test_a_gap_of_less_than_a_segment_is_room(lib):
     fast, slow = Path_(srtt=20_000, cwnd=10, inflight=9, unsent=1), Path_(srtt=90_000)
     c = Conn([fast, slow], pending=100)
-    assert verdict(lib.ecf_pick, c.snapshot(), 0, Options().words())[:3] == (0, 0, 999)
+    assert ask(lib, c.snapshot(), 0, Options())[:3] == (0, 0, 999)
     fast.flags &= ~SNDBUF
     assert pick(lib, c) != (0, 0)
 
@@ -263,8 +316,8 @@ def test_a_gap_of_less_than_a_segment_is_room(lib):
 def test_carried_data_makes_no_difference(lib):
     for c, waiting, o, snapshot, _ in cases(1, STATES)[: STATES // 10]:
         other = replace(c, paths=[replace(p, flags=p.flags ^ CARRIED) for p in c.paths])
-        before = verdict(lib.ecf_pick, snapshot, waiting, o.words())
-        assert verdict(lib.ecf_pick, other.snapshot(), waiting, o.words()) == before
+        before = ask(lib, snapshot, waiting, o)
+        assert ask(lib, other.snapshot(), waiting, o) == before
 
 
 @pytest.mark.parametrize("start", [0, 1, (1 << 32) - 30_000])
@@ -285,6 +338,7 @@ def test_a_writer_that_waits_has_as_much_again(start):
     assert pending(24, 9000, 0) == 100
     assert pending(25, 9500, 1) == 100 + 4500
     assert pending(25, 9500, 1, part=125) == 100 + 4500 // 8
+    assert pending(25, 9500, 1, part=0) == 100
     # what went before the connection was idle does not count
     assert pending(26, 9500, 1, unacked=0) == 100
     assert pending(27, 9600, 1) == 100 + 100
