@@ -3,6 +3,7 @@
 
 import os
 import socket
+import time
 
 import pytest
 from command import stats, stats_of, total
@@ -24,6 +25,7 @@ ROUND = int(os.environ.get("MPS_CONNECTIONS", "150"))
 WARM_UP = ROUND // 4
 # a third of what the state of those connections and their two subflows takes
 LOST_KB = min(ROUND // 3, 100)
+ROUNDS = 5
 
 
 @pytest.fixture(scope="module")
@@ -131,21 +133,31 @@ def many_short(lab, count):
     assert lab.client.mib("MPCapableSYNTX") == before + count
 
 
+def lost_in_a_round(lab):
+    """KB that do not come back within 10 s."""
+    before = unreclaimable_kb()
+    many_short(lab, ROUND)
+    deadline = time.monotonic() + 10
+    while (lost := unreclaimable_kb() - before) >= LOST_KB:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    return lost
+
+
 def test_short_connections_leave_nothing(lab):
     """Many in a row: the maps are empty after them, and so is the kernel's memory.
 
     The first ones fill caches. A third of what a scheduler keeps of each of the
-    others would be noticed.
+    others would be noticed. What else the machine does meanwhile counts, too, but
+    not every time: a leak does.
     """
     lab.endpoints(2, 2)
     for net in (lab.client, lab.server):
         # what waits for its time to pass would count as lost
         net.sysctl("ipv4/tcp_max_tw_buckets", 0)
     many_short(lab, WARM_UP)
-    before = unreclaimable_kb()
-    many_short(lab, ROUND)
-    until(
-        lambda: unreclaimable_kb() - before < LOST_KB,
-        30,
-        "the memory of the connections back",
-    )
+    lost = [lost_in_a_round(lab)]
+    while lost[-1] >= LOST_KB and len(lost) < ROUNDS:
+        lost.append(lost_in_a_round(lab))
+    assert lost[-1] < LOST_KB, f"KB lost in each round of {ROUND}: {lost}"
