@@ -23,12 +23,22 @@ WIDE = Path(mbit=1000, rtt_ms=2, limit=1000)
 
 @pytest.fixture
 def measured(labs):
-    """measured(path, ...): a connection, its probe and its subflows' ports in order."""
+    """measured(path, ...): a connection, its probe and its subflows' ports in order.
+
+    The server acknowledges at once: a delayed acknowledgement is service time too,
+    but not one that a test knows.
+    """
 
     @contextlib.contextmanager
     def make(*paths):
         with queueaware() as probe:
             lab = labs(*paths).endpoints()
+            lab.server.ip(
+                *(
+                    f"route add {lab.local(i)} dev {lab.device(i)} quickack 1"
+                    for i, _ in enumerate(paths, 1)
+                )
+            )
             lab.client.scheduler = NAME
             with connection(lab) as conn:
                 upload(conn, 64 << 10).finish().acknowledged()
@@ -258,6 +268,17 @@ def cost(before, after):
     }
 
 
+def least_cost(conn, times):
+    """ns per run in the best of some transfers: an interrupt amid a program only adds."""
+    least = {}
+    for _ in range(times):
+        before = run_stats()
+        upload(conn, 512 << 10).finish()
+        for name, ns in cost(before, run_stats()).items():
+            least[name] = min(ns, least.get(name, ns))
+    return least
+
+
 def test_other_traffic_costs_next_to_nothing(labs, record_property):
     """The programs see all packets of the machine and leave at once for most."""
     with open("/proc/sys/kernel/bpf_stats_enabled", "r+") as stats, loaded(NAME):
@@ -268,9 +289,7 @@ def test_other_traffic_costs_next_to_nothing(labs, record_property):
             lab = labs(WIDE)
             lab.client.scheduler = NAME
             with connection(lab, protocol) as conn:
-                before = run_stats()
-                upload(conn, 512 << 10).finish()
-                found[protocol] = cost(before, run_stats())
+                found[protocol] = least_cost(conn, 3)
         stats.seek(0)
         stats.write("0")
     plain, ours = found.values()
