@@ -65,14 +65,17 @@ static __always_inline __u32 mps_penalty_left(const struct mps_subflow_store *s,
 /*
  * Halve what a carrier of the oldest data may use of its window, at most once
  * per RTT of it: the papers' penalisation, without writing the window behind
- * congestion control's back. Returns the part that is withheld then.
+ * congestion control's back. Not in a subflow's first slow start: there any path
+ * fills the 64 KB that a peer begins with, and a window that is not used does not
+ * grow. Returns the part that is withheld then.
  */
 MPS_FN __u32 mps_penalise_carrier(struct mps_subflow_store *s MPS_ARG,
 				  const struct mps_path *p MPS_ARG, __u32 now_us)
 {
 	__u32 left;
 
-	if (!(p->flags & MPS_PATH_CARRIED) || (s->penalty && now_us - s->penalty_us < p->srtt_us))
+	if (!(p->flags & MPS_PATH_CARRIED) || p->ssthresh == ~0U ||
+	    (s->penalty && now_us - s->penalty_us < p->srtt_us))
 		return s->penalty;
 	left = mps_penalty_left(s, p, now_us);
 	left += (MPS_SHARE - left) / 2;

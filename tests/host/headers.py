@@ -57,7 +57,7 @@ STORE = {
     "store_settle": (U32, P, P, U32),
     "store_age": (U32, P, U32, U32, U32),
     "filter_rate": (U32, P, U32, U32, U32, U32),
-    "penalise": (U32, P, U32, U32, U32),
+    "penalise": (U32, P, U32, U32, U32, U32),
     "withhold": (U32, P, U32, U32, U32),
     "gap": (U32, U32, U32, U32, U32),
     "completed": (U32, P, P, P, U32),

@@ -80,10 +80,14 @@ __u32 filter_rate(__u32 state[2], __u32 cwnd, __u32 ssthresh, __u32 rate, __u32 
 	return p.rate;
 }
 
-__u32 penalise(__u32 state[2], __u32 srtt_us, __u32 carried, __u32 now_us)
+__u32 penalise(__u32 state[2], __u32 srtt_us, __u32 ssthresh, __u32 carried, __u32 now_us)
 {
 	struct mps_subflow_store s = { .penalty = state[0], .penalty_us = state[1] };
-	const struct mps_path p = { .srtt_us = srtt_us, .flags = carried ? MPS_PATH_CARRIED : 0 };
+	const struct mps_path p = {
+		.srtt_us = srtt_us,
+		.ssthresh = ssthresh,
+		.flags = carried ? MPS_PATH_CARRIED : 0,
+	};
 	const __u32 withheld = mps_penalise_carrier(&s, &p, now_us);
 
 	state[0] = s.penalty;

@@ -92,6 +92,8 @@ MUTANTS = {
         "silence-is-a-rate": ("if (p->rate && (", "if ((", "rate"),
         "each-time": ("(s->penalty && now_us - s->penalty_us < p->srtt_us)", "0", "penalty"),
         "everybody": ("!(p->flags & MPS_PATH_CARRIED) ||", "", "penalty"),
+        "first-slow-start": ("|| p->ssthresh == ~0U ||", "||", "penalty"),
+        "any-slow-start": ("p->ssthresh == ~0U ||", "p->cwnd < p->ssthresh ||", "penalty"),
         "never-back": ("s->penalty - (__u32)back : 0", "s->penalty : 0", "penalty"),
         "from-anew": ("left = mps_penalty_left(s, p, now_us);\n\tleft +=", "left =", "penalty"),
         "no-limit": ("left < MPS_PENALTY_MAX ? left : MPS_PENALTY_MAX", "left", "penalty"),

@@ -74,11 +74,13 @@ def wrong_penalties(lib, rng, steps):
         now += max(0, rng.choice(gaps))
         if rng.random() < 0.5:
             carried = rng.random() < 0.8
-            if carried and not (penalty and now - since < rtt):
+            first = rng.random() < 0.2
+            ssthresh = UNKNOWN if first else draw(rng, UNKNOWN - 1)
+            if carried and not first and not (penalty and now - since < rtt):
                 used = SHARE - withheld(penalty, since, rtt, now)
                 penalty = min(SHARE - used + used // 2, SHARE - LEAST_SHARE)
                 since = now
-            if lib.penalise(state, rtt, carried, now % U32) != penalty:
+            if lib.penalise(state, rtt, ssthresh, carried, now % U32) != penalty:
                 return True
         else:
             cwnd = rng.choice([1, 2, 10, draw(rng, UNKNOWN), UNKNOWN])
@@ -204,7 +206,7 @@ def test_penalties_by_hand(lib):
     state, rtt = (c_uint32 * 2)(), 10_000
     cwnd = []
     for now in (0, rtt - 1, rtt, 2 * rtt, 3 * rtt):
-        lib.penalise(state, rtt, 1, now)
+        lib.penalise(state, rtt, 20, 1, now)
         cwnd.append(lib.withhold(state, rtt, 100, now))
     # a part of what was taken is back after one round trip
     assert cwnd == [50, 52, 26, 25, 25]
@@ -214,11 +216,15 @@ def test_penalties_by_hand(lib):
     assert lib.withhold(state, rtt, 1000, 3 * rtt + 24 * rtt) == 1000
     assert state[0] == 0
     # one segment is left of the smallest window, which TCP itself would not go below
-    lib.penalise(state, rtt, 1, 0)
+    lib.penalise(state, rtt, 20, 1, 0)
     assert lib.withhold(state, rtt, 1, 0) == 1
     # who does not carry the oldest data is left alone
     state = (c_uint32 * 2)()
-    assert lib.penalise(state, rtt, 0, 0) == 0
+    assert lib.penalise(state, rtt, 20, 0, 0) == 0
+    # nor who is in its first slow start, which a window half used would end
+    assert lib.penalise(state, rtt, UNKNOWN, 1, 0) == 0
+    assert lib.withhold(state, rtt, 100, 0) == 100
+    assert lib.penalise(state, rtt, UNKNOWN - 1, 1, 0) > 0
 
 
 @pytest.mark.parametrize(
