@@ -239,10 +239,23 @@ def measure_all(args, chosen, data):
             problems += [f"{cell} {way}, {word}: {p}" for p in bad]
             by[cell, way, word] = row
         print(f"  {word}: {done} of {len(cases)} measured", flush=True)
+        compare(by)
+        # all of it takes long, and may be ended before
+        print("".join(ratios_of(word, cases, by)), end="", flush=True)
+    return by, problems
+
+
+def compare(by):
     for (cell, way, _), row in by.items():
         base = by.get((cell, way, DEFAULT.word))
         row["over_default"] = base and base["seconds"] / row["seconds"]
-    return by, problems
+
+
+def ratios_of(word, cases, by):
+    for cell, way in cases:
+        row = by.get((cell, way, word))
+        if word != DEFAULT.word and row and row["over_default"]:
+            yield f"    {cell} {way}: {row['over_default']:.3f} x default\n"
 
 
 def run(argv):

@@ -20,11 +20,12 @@ def crowd(namespaces, connections, scheduler):
         [MANY, str(namespaces), str(connections), scheduler],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     try:
         said = process.stdout.readline()
-        assert said == "ready\n", f"many ended with {process.wait()}"
+        assert said == "ready\n", f"many: {said}"
         yield process
     finally:
         process.stdin.close()

@@ -27,6 +27,8 @@
 #define SOL_MPTCP 284
 #endif
 
+static unsigned int made;
+
 static void path_of(unsigned int i, char *path, size_t size)
 {
 	snprintf(path, size, "/run/netns/many%u", i);
@@ -60,9 +62,24 @@ static void enter_new(unsigned int i)
 	if (unshare(CLONE_NEWNET))
 		err(1, "unshare");
 	fd = open(path, O_CREAT | O_EXCL | O_RDONLY, 0444);
-	if (fd < 0 || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+	if (fd < 0)
 		err(1, "%s", path);
+	made = i + 1;
+	if (mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+		err(1, "mount %s", path);
 	close(fd);
+}
+
+/* Also when something fails: the next test must find the machine as it was. */
+static void take_away(void)
+{
+	char path[64];
+
+	while (made--) {
+		path_of(made, path, sizeof(path));
+		umount2(path, MNT_DETACH);
+		unlink(path);
+	}
 }
 
 static void byte(int from, int to)
@@ -119,8 +136,8 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		errx(2, "usage: many NAMESPACES CONNECTIONS SCHEDULER");
 	nr = (unsigned int)atoi(argv[1]);
-	if (setrlimit(RLIMIT_NOFILE, &files))
-		err(1, "setrlimit");
+	if (setrlimit(RLIMIT_NOFILE, &files) || atexit(take_away))
+		err(1, "setrlimit, atexit");
 	for (i = 0; i < nr; i++) {
 		enter_new(i);
 		up();
@@ -131,12 +148,5 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)
 		;
-	for (i = 0; i < nr; i++) {
-		char path[64];
-
-		path_of(i, path, sizeof(path));
-		umount2(path, MNT_DETACH);
-		unlink(path);
-	}
 	return 0;
 }
