@@ -3,9 +3,8 @@
 
 A kernel has room for four tokens per MB of memory at most, and draws them: the fuller the table
 is, the more often a connection has bad luck five times and is TCP's. With two in each namespace,
-half of the room in the guest of the tests, that was one run in about fifteen; with one it is one
-in ten thousands. `bench many` has 10,000, and how long that takes, in virtual time; here that is no
-verdict.
+half of the room in the guest of the tests, that was one run in about twenty; with one it is far
+rarer. `bench many` has 10,000, and how long that takes, in virtual time; here that is no verdict.
 """
 
 import json
