@@ -21,13 +21,16 @@
 #include "tunable.h"
 #include "snap.h"
 #include "clock.h"
+#include "writer.h"
 #include "mps_copy.h"
 #include "mps_retrans.h"
+#include "mps_sndbuf.h"
 
 char _license[] SEC("license") = "GPL";
 
 /* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
 MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+MPS_TUNABLE(sndbuf, 1, 0, 1, 1, "the send buffer takes what all carry in the slowest's round trip");
 MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
 /*
@@ -70,6 +73,13 @@ static __always_inline void mps_note_pick(struct mps_subflow_store *s, const str
 	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
 }
 
+/* A larger send buffer for it, where the writer waits for room: mps_sndbuf.h. */
+static __always_inline void mps_expand_sndbuf(struct sock *ssk, __u32 bytes)
+{
+	if (bpf_ksym_exists(bpf_mptcp_expand_sndbuf) && ssk->sk_sndbuf < (int)bytes)
+		bpf_mptcp_expand_sndbuf(ssk, bytes);
+}
+
 /* Marks the subflows of the mask; the list has not changed since the snapshot. */
 static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const struct mps_round *r,
 				    __u32 account)
@@ -91,6 +101,7 @@ static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const st
 		if (!s)
 			break;
 		mps_note_pick(s, r, account);
+		mps_expand_sndbuf(ssk, r->sndbuf);
 		mptcp_subflow_set_scheduled(subflow, true);
 		ret = 0;
 	}
@@ -241,6 +252,8 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 		msk->snd_burst = (int)v.bytes;
 	if (v.bytes && MPS_ENDS_BURST(&st->snap, v))
 		mps_ask(msk);
+	if (sndbuf && mps_writer_waits(msk))
+		r.sndbuf = mps_sndbuf_share(&st->snap, (__u32)v.path);
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 

@@ -58,6 +58,7 @@ struct socket {
 struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
+	int sk_sndbuf;
 	int sk_write_pending; /* writers that wait for room */
 	struct dst_entry *sk_dst_cache;
 	__u16 sk_protocol;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kfuncs of mptcp_net-next's scheduler API, which kmod/ brings to stock
- * kernels, and the one of our own.
+ * kernels, and those of our own.
  */
 #ifndef MPS_BPF_KFUNCS_H
 #define MPS_BPF_KFUNCS_H
@@ -34,5 +34,8 @@ extern bool bpf_sk_stream_memory_free(const struct sock *sk) __ksym;
  * otherwise; see kmod/api.c.
  */
 extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
+
+/* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
+extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
 
 #endif /* MPS_BPF_KFUNCS_H */

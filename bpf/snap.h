@@ -139,6 +139,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
+	r->sndbuf = 0;
 	r->found = 0;
 }
 

@@ -186,6 +186,22 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
 /* --- ours */
 
 /*
+ * Let the send buffer of a subflow, @ssk, be @bytes large at least, as TCP would by
+ * itself for a larger congestion window, and under the same limits: not beyond
+ * tcp_wmem[2] of its namespace, and not at all under memory pressure or where the
+ * application has set its size. The connection's buffer, the sum of its subflows', follows
+ * with the subflow's next acknowledgement, if a writer waits for room. It never shrinks.
+ * Meant for get_send; without the subflow's lock, TCP's own step may win a race.
+ *
+ * 0: it is that large, or as large as tcp_wmem[2] allows. -EINVAL: not an MPTCP
+ * subflow. -EPERM: the application has set the size. -ENOBUFS: TCP is short of memory.
+ */
+MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
+{
+	return msb_expand_sndbuf(ssk, bytes);
+}
+
+/*
  * Ask for a retransmission pass of the connection that @sk is or belongs to:
  * its worker runs get_retrans as soon as it can, instead of when the data-level
  * retransmission timer fires. Any context, any socket. The pass does not count

@@ -14,9 +14,14 @@ struct mptcp_sock;
 struct mptcp_subflow_context;
 struct sock;
 
+/* Kfuncs that no kernel has, K(name, flags): kmod/api.c says what they do. */
+#define MSB_OWN_KFUNCS(K)             \
+	K(bpf_mptcp_expand_sndbuf, 0) \
+	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
+
 /*
- * The kfuncs of the bridge's own, in one table: K(name, flags).
- * Names, signatures and flags are mptcp_net-next's, but for the last one.
+ * The kfuncs of the module, in one table. Names, signatures and flags are
+ * mptcp_net-next's, but for the last ones.
  */
 #define MSB_KFUNCS(K)                                                \
 	K(bpf_iter_mptcp_subflow_new, KF_ITER_NEW | KF_TRUSTED_ARGS) \
@@ -29,7 +34,7 @@ struct sock;
 	K(bpf_sk_stream_memory_free, 0)                              \
 	K(bpf_mptcp_subflow_queues_empty, 0)                         \
 	MSB_KFUNCS_NEW_FORM(K)                                       \
-	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
+	MSB_OWN_KFUNCS(K)
 
 /*
  * Where the core itself looks for stale subflows before get_retrans, the kfunc
@@ -76,5 +81,8 @@ void msb_set_timeout(struct sock *sk);
 _Bool msb_memory_free(const struct sock *sk);
 _Bool msb_rtx_queue_empty(const struct sock *sk);
 int msb_request_retrans(struct sock *sk);
+
+/* sndbuf.c */
+int msb_expand_sndbuf(struct sock *ssk, unsigned int bytes);
 
 #endif /* MSB_BRIDGE_H */

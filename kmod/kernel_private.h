@@ -68,7 +68,7 @@ u32 msb_ops_type_id(void);
 int msb_start_requests(void);
 void msb_stop_requests(void);
 
-/* kfuncs.c; native: vmlinux has the API, so only the bridge's own kfunc */
+/* kfuncs.c; native: vmlinux has the API, so only the bridge's own kfuncs */
 int msb_register_kfuncs(struct btf *vmlinux, bool native);
 
 #endif /* MSB_KERNEL_PRIVATE_H */

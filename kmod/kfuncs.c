@@ -43,8 +43,10 @@ static const struct msb_kfunc msb_kfuncs[] = { MSB_KFUNCS(MSB_ENTRY) };
 #define MSB_VMLINUX_ENTRY(name, flags) { #name, flags, NULL },
 static const struct msb_kfunc msb_vmlinux_kfuncs[] = { MSB_VMLINUX_KFUNCS(MSB_VMLINUX_ENTRY) };
 
-/* Ours is the last of the table. */
-#define MSB_OWN (ARRAY_SIZE(msb_kfuncs) - 1)
+/* Ours are the last of the table, and of these the last is for tracing programs, too. */
+#define MSB_COUNT(name, flags) +1
+#define MSB_OWN (ARRAY_SIZE(msb_kfuncs) - (MSB_OWN_KFUNCS(MSB_COUNT)))
+#define MSB_ANYWHERE (ARRAY_SIZE(msb_kfuncs) - 1)
 
 struct msb_set {
 	struct btf_id_set8 head;
@@ -54,12 +56,17 @@ static struct msb_set msb_struct_ops_set, msb_tracing_set;
 
 /*
  * The API is for MPTCP schedulers; other struct_ops programs, such as TCP
- * congestion control, have no msk to call it with. Ours is harmless anywhere.
+ * congestion control, have no msk to call it with. Ours look at what they are given.
  */
 static int msb_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
-	if (kfunc_id == msb_kfunc_ids[MSB_OWN] || prog->type != BPF_PROG_TYPE_STRUCT_OPS)
+	u32 i;
+
+	if (prog->type != BPF_PROG_TYPE_STRUCT_OPS)
 		return 0;
+	for (i = MSB_OWN; i < ARRAY_SIZE(msb_kfuncs); i++)
+		if (kfunc_id == msb_kfunc_ids[i])
+			return 0;
 	return prog->aux->attach_btf_id == msb_ops_type_id() ? 0 : -EACCES;
 }
 
@@ -185,7 +192,7 @@ int msb_register_kfuncs(struct btf *vmlinux, bool native)
 
 	for (i = first; i < ARRAY_SIZE(msb_kfuncs); i++)
 		msb_set_add(&msb_struct_ops_set, i);
-	msb_set_add(&msb_tracing_set, MSB_OWN);
+	msb_set_add(&msb_tracing_set, MSB_ANYWHERE);
 
 	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs)
 		      ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);

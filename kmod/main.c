@@ -4,7 +4,7 @@
  * a stock kernel, by the API of mptcp_net-next, names and signatures alike.
  *
  * At load time it looks at what the running kernel has. The API is there
- * already: only bpf_mptcp_request_retrans is added. It is not: the struct_ops
+ * already: only the bridge's own functions are added. It is not: the struct_ops
  * type and the kfuncs are registered. Something that this needs is missing:
  * one line says what, and the module is not loaded.
  */
@@ -116,7 +116,7 @@ static int __init msb_init(void)
 	if (err)
 		msb_stop_requests();
 	else if (native)
-		pr_info("this kernel has the scheduler API itself: only bpf_mptcp_request_retrans is added\n");
+		pr_info("this kernel has the scheduler API itself: only the bridge's own functions are added\n");
 	return err;
 }
 

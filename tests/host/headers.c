@@ -4,6 +4,7 @@
 #include "mps_ecf_extended.h"
 #include "mps_redundant.h"
 #include "mps_reinject.h"
+#include "mps_sndbuf.h"
 
 /* --- mps_time.h */
 
@@ -76,6 +77,13 @@ __u32 redundant_copies_along(const struct mps_conn *c, __u32 along)
 	struct mps_redundant_state st = { .along = (__u8)along };
 
 	return mps_redundant_copies(c, &st);
+}
+
+/* --- the send buffer */
+
+__u32 sndbuf_share(const struct mps_conn *c, __u32 i)
+{
+	return mps_sndbuf_share(c, i);
 }
 
 /* --- choices: path, reason to wait, bytes, state afterwards */
