@@ -7,7 +7,8 @@
  *  - copies never delay fresh data: there is nothing that could be given out,
  *    because nothing is left or because the peer's window is full;
  *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED),
- *    so each byte goes over each subflow at most once as a copy;
+ *    so each byte goes over each subflow at most once as a copy (less than a segment
+ *    at the end of a fragment does not count: mps_counted_end());
  *  - only into free window of a subflow of the tier that carries data, so at
  *    most one congestion window per RTT.
  *
@@ -37,9 +38,21 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
 }
 
 /*
- * us until the fragment is acknowledged where it is: its first byte is the next
- * that its carrier delivers, so the rate decides, and data that was just sent
- * needs the rest of a round trip in any case. A carrier that is in recovery
+ * Bytes that a carrier has to deliver until it is done with the fragment. That is the next,
+ * unless what it was given before was copied: the peer has that, but here it is still in front.
+ * Whatever the path owes beyond all that came after the fragment must be.
+ */
+static __always_inline __u64 mps_to_deliver(const struct mps_conn *c, const struct mps_path *p)
+{
+	const __u64 owed = mps_bytes(p->inflight, p) + p->unsent;
+	const __u64 behind = c->unacked > c->unit ? c->unacked - c->unit : 0;
+
+	return owed > behind + c->unit ? owed - behind : c->unit;
+}
+
+/*
+ * us until the fragment is acknowledged where it is: the rate decides, and data
+ * that was just sent needs the rest of a round trip in any case. A carrier that is in recovery
  * after a timeout, or that the core has given up, will not deliver. Nor will
  * one that sends nothing although its window is open: a short segment is held
  * back there, by TCP_CORK (nginx, until it has written a file's end) or Nagle.
@@ -54,7 +67,7 @@ MPS_FN __u64 mps_remaining_us(const struct mps_conn *c MPS_ARG, const struct mps
 
 	if (!mps_is_active(p) || p->flags & MPS_PATH_LOSS || !p->srtt_us || held)
 		return ~0ULL;
-	return mps_max(trip, mps_duration(c->unit, rate));
+	return mps_max(trip, mps_duration(mps_to_deliver(c, p), rate));
 }
 
 /* The least of that over all that carry it; ~0 when none of them will deliver. */

@@ -124,6 +124,17 @@ MPS_FN __u32 mps_gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 }
 
 /*
+ * As far as the fragment counts for who carries it: without the short end, less than a segment,
+ * of a longer one. Where the peer's window cuts a fragment its end goes to whoever has room next,
+ * and with the 64 KB that a peer begins with that is 300 bytes of the second fragment. They
+ * would keep a copy of all the rest from that subflow.
+ */
+static __always_inline __u32 mps_counted_end(const struct mps_round *r, __u32 mss)
+{
+	return r->frag_end - r->frag > mss ? r->frag_end - mss + 1 : r->frag_end;
+}
+
+/*
  * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
  * long ago, in us, the subflow was given data of the fragment. seq: see
  * mps_settle(); gap: see mps_was_dropped().
@@ -137,7 +148,7 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
-	age = mps_ranges_age(&s->ranges, r->frag, r->frag_end, r->now_us);
+	age = mps_ranges_age(&s->ranges, r->frag, mps_counted_end(r, p->mss), r->now_us);
 	if (age != MPS_NEVER) {
 		const __u32 behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
 

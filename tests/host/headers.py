@@ -40,6 +40,7 @@ HEADERS = {
     "ecf_pick": (None, P, U32, U64, P, P),
     "ecf_look_ahead": (U64, U64, U64, U32, U64, U32, U32, P),
     "ecf_paper_pick": (None, P, U32, U32, P),
+    "sndbuf_share": (U32, P, U32),
     "until_done": (U32, U32, U32, U32, U32, U32),
     "outlook_init": (None, P),
     "outlook_add": (U32, P, P, U32, U32, U64),
@@ -156,7 +157,10 @@ def remaining(c, p):
         return NEVER
     over = p.srtt if p.flags & REPAIRS else 0
     trip = p.srtt - c.age if p.srtt > c.age else over
-    return max(trip, duration(c.unit, rate_of(p)))
+    # what is in front of it there, since all that is behind can be no more than the rest
+    behind = max(0, c.unacked - c.unit)
+    nbytes = max(c.unit, window(p, p.inflight) + p.unsent - behind)
+    return max(trip, duration(nbytes, rate_of(p)))
 
 
 def may_copy(c):

@@ -179,6 +179,20 @@ def test_a_copy_must_be_a_quarter_earlier(lib):
     assert ask() == 1
 
 
+def test_what_was_copied_is_still_in_front(lib):
+    """The last 400 bytes, behind ten packets that the peer has had from the other path."""
+    slow = Path_(srtt=400_000, cwnd=10, inflight=11, rate=40_000)
+    slow.flags |= CARRIED
+    c = Conn([slow, Path_(srtt=60_000, cwnd=20)], pending=0, unit=400, age=400_000)
+    c.unacked = c.unit
+    assert lib.remaining_us(c.snapshot(), 0) == 275_000
+    assert lib.copy_if_it_pays(c.snapshot()) == 0b10
+    # they may as well be what comes after it
+    c.unacked = c.unit + 11_000
+    assert lib.remaining_us(c.snapshot(), 0) == 10_000
+    assert lib.copy_if_it_pays(c.snapshot()) == 0
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_peers_window_is_full(lib, policy):
     """CFS waits for the tail; the others may copy while nothing can be given out."""

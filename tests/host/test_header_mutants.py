@@ -14,6 +14,7 @@ import test_ranges
 import test_redundant
 import test_reinject
 import test_settle
+import test_sndbuf
 import test_store
 import test_time
 import test_window
@@ -32,6 +33,7 @@ JUDGES = {
     "redundant": ("mps_redundant.h", "headers.c", test_redundant, 3_000),
     "reinject": ("mps_reinject.h", "headers.c", test_reinject, 1_500),
     "sample": ("mps_minrtt.h", "headers.c", test_first_sample, 200),
+    "sndbuf": ("mps_sndbuf.h", "headers.c", test_sndbuf, 500),
     "ecf": ("mps_ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
 }
 
@@ -84,6 +86,9 @@ MUTANTS = {
         "only-what-one-took": ("t->from, t->to, r->una, r->now_us", "t->from, t->from + t->fresh, r->una, r->now_us", "carrier missed"),
     },
     "store": {
+        "any-byte-counts": ("r->frag_end - mss + 1 : r->frag_end", "r->frag_end : r->frag_end", "carrier"),
+        "a-segment-does-not": ("r->frag_end - mss + 1", "r->frag_end - mss", "carrier"),
+        "short-ones-do-not": ("r->frag_end - r->frag > mss ?", "r->frag_end - r->frag >= mss ?", "carrier"),
         "lower-rates-count": ("p->rate >= s->rate || age", "1 || age", "rate"),
         "for-ever": ("|| age > limit", "", "rate"),
         "not-seen-again": ("p->rate >= s->rate", "p->rate > s->rate", "rate"),
@@ -176,7 +181,10 @@ MUTANTS = {
         "age-ignored": ("p->srtt_us - c->age_us : over", "p->srtt_us : over", "remaining"),
         "repairs-at-once": ("p->flags & MPS_PATH_REPAIRS ? p->srtt_us : 0", "0", "remaining"),
         "age-wraps": ("p->srtt_us > c->age_us ? p->srtt_us - c->age_us : over", "p->srtt_us - c->age_us", "remaining"),
-        "trip-ignored": ("mps_max(trip, mps_duration(c->unit, rate))", "mps_duration(c->unit, rate)", "remaining"),
+        "trip-ignored": ("mps_max(trip, mps_duration(mps_to_deliver(c, p), rate))", "mps_duration(mps_to_deliver(c, p), rate)", "remaining"),
+        "nothing-in-front": ("mps_duration(mps_to_deliver(c, p), rate)", "mps_duration(c->unit, rate)", "remaining"),
+        "all-in-front": ("? owed - behind : c->unit", "? owed : c->unit", "remaining"),
+        "unsent-not-in-front": ("mps_bytes(p->inflight, p) + p->unsent;", "mps_bytes(p->inflight, p);", "remaining"),
         "held-delivers": (" || held", "", "remaining"),
         "lossy-delivers": ("|| p->flags & MPS_PATH_LOSS ", "", "remaining"),
         "slowest-carrier": ("best = mps_min(best, mps_remaining_us", "best = best == ~0ULL ? 0 : best, best = mps_max(best, mps_remaining_us", "carriers"),
@@ -263,6 +271,15 @@ MUTANTS = {
         "never": ("if (mps_wants_first_sample(c, p))", "if (0)", "no sample"),
         "the-end-too": ("c->pending > c->unit", "c->pending", "the end of the data"),
         "unknown-is-fastest": ("p->srtt_us ? p->srtt_us : 1ULL << 32", "p->srtt_us", "the end of the data"),
+    },
+    "sndbuf": {
+        "shortest-rtt": ("p->srtt_us > rtt)", "p->srtt_us < rtt)", "share"),
+        "unused-paths-count": ("mps_is_usable(p, tier) && p->srtt_us > rtt", "p->srtt_us > rtt", "share"),
+        "whatever-the-window": (" || c->pending >= c->wnd_left", "", "share"),
+        "one-round-trip": ("mps_min(2 * window * rtt", "mps_min(window * rtt", "share"),
+        "its-own-rtt": ("rtt / p->srtt_us", "1", "share"),
+        "windows-overflow": ("window = mps_min(mps_bytes(p->cwnd, p), MPS_SNDBUF_MAX)", "window = mps_bytes(p->cwnd, p)", "share"),
+        "no-limit": ("rtt / p->srtt_us, MPS_SNDBUF_MAX)", "rtt / p->srtt_us, ~0ULL)", "share"),
     },
     "ecf": {
         "fragment-always": ("return whole && c->unit", "return c->unit", "pick"),

@@ -149,6 +149,33 @@ def wrong_drops(lib, rng):
     return flags != (DROPPED if lost else CARRIED)
 
 
+def carries(lib, mss, given, fragment):
+    """Does a path that was given these bytes say that it carries the fragment?"""
+    (start, end), (frag, stop) = given, fragment
+    words = [0, frag - 1, stop, stop, frag, stop, 0]
+    flags = lib.completed(
+        (c_uint32 * 3)(*(x % U32 for x in (start, end, 0))),
+        Path_(mss=mss, flags=0).pack(),
+        (c_uint32 * 7)(*(x % U32 for x in words)),
+        0,
+    )
+    return bool(flags & CARRIED)
+
+
+def wrong_carriers(lib, rng):
+    """Any byte counts, but for less than a segment at the end of what is longer than one."""
+    mss, base = rng.choice([1, 10, 50]), rng.getrandbits(32)
+    frag = base + rng.randint(0, 60)
+    stop = frag + rng.choice([mss, mss + 1, rng.randint(1, 120)])
+    start = base + rng.randint(0, 180)
+    end = start + rng.randint(1, 60)
+    counted = {*range(frag, stop)}
+    if len(counted) > mss:
+        counted -= {*range(stop - mss + 1, stop)}
+    right = bool(counted & {*range(start, end)})
+    return carries(lib, mss, (start, end), (frag, stop)) != right
+
+
 def gap_of(missing, owed, sent, now):
     if not owed:
         return 0
@@ -161,6 +188,8 @@ def faults(lib, seed, count):
     for _ in range(count):
         if wrong_drops(lib, rng):
             wrong.add("dropped")
+        if wrong_carriers(lib, rng):
+            wrong.add("carrier")
         some = [rng.choice([0, 0, draw(rng, UNKNOWN)]) for _ in "abcd"]
         if lib.gap(*some) != gap_of(*some):
             wrong.add("gap")
@@ -181,6 +210,16 @@ def faults(lib, seed, count):
 
 def test_random_lives(lib):
     assert not faults(lib, 1, STATES)
+
+
+def test_an_end_that_the_window_cut_off(lib):
+    """The 64 KB that a peer begins with hold all of two fragments but the last 300 bytes."""
+    second = (32_728, 65_456)
+    assert not carries(lib, 1420, (65_159, 65_456), second)
+    assert carries(lib, 1420, (64_036, 65_456), second)
+    assert carries(lib, 1420, (32_728, 65_159), second)
+    # alone it is a fragment as any
+    assert carries(lib, 1420, (65_159, 65_456), (65_159, 65_456))
 
 
 def test_a_high_rate_is_believed_for_a_while(lib):
