@@ -22,6 +22,7 @@ import itertools
 import random
 import statistics
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
@@ -40,6 +41,8 @@ SENDERS = {"down": "server", "up": "client"}
 SIZE_MB = 16
 DEFAULT = sched.Choice("default")
 FLOOR = 0.98  # of the default's goodput
+# In virtual time the transfers of a cell would be one and the same, were it not for this.
+START_S = 0.02  # each begins within so long at random, the same for all schedulers
 REACHED = 0.97  # of a path's rate, by plain TCP
 KEEPS_UP = "TCP, both"  # the row of plain TCP on both paths at once
 
@@ -99,10 +102,12 @@ def measure(cell, way, choice, data, repeat):
     paths = paths_of(cell)
     sender = SENDERS[way]
     runs, problems = [], []
+    rng = random.Random(f"{cell} {way}")
     for _ in range(repeat):
         with Lab(paths) as lab:
             sched.use(lab, choice, sender)
             with transfer.connection(lab) as ends:
+                time.sleep(rng.uniform(0, START_S))
                 run = transfer.transfer(lab, sender, [(ends, data)])
                 problems += sched.check_in_use(lab, choice, sender)
         if not run["verified"]:
