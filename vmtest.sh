@@ -351,7 +351,7 @@ guest_tests() {
 		name=test-virtual-${part%/*}
 	fi
 	say "guest tests ($which, part $part) on Linux $k"
-	guest "$k" "$name" 1500 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
+	guest "$k" "$name" 2400 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
 		--share "$part" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
 	# pytest's 5: nothing was selected, as when the arguments name one test.
 	[ $s -ne 5 ] || [ ${#arguments[@]} -eq 0 ] || s=0

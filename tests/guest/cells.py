@@ -75,9 +75,9 @@ def sent(conn_stats):
     return [s["counters"]["bytes_sent"] for s in conn_stats["subflows"]]
 
 
-def from_nginx(word, cell, size):
-    """Seconds of one download by curl on a connection that was in use before."""
-    args = argparse.Namespace(repeat=1, pause=1.0)
+def from_nginx(word, cell, size, repeat=1):
+    """Mean seconds of downloads by curl on a connection that was in use before."""
+    args = argparse.Namespace(repeat=repeat, pause=1.0)
     sizes = {size: web.size_of(size)}
     rows, problems = web.measure(cell, sched.Choice(word), sizes, args, looks=False)
     assert not problems

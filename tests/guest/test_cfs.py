@@ -22,6 +22,11 @@ AGAIN = ("bytes_copied", "bytes_retrans")
 SO_SNDBUFFORCE = 32  # asm-generic/socket.h
 
 
+def goes_on(kernel_release):
+    """Does a pass copy more than one fragment? bpf/compat.h"""
+    return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
+
+
 def path(name, mbit=3, rtt_ms=40, **options):
     return netlab.Path(name, mbit=mbit, rtt_ms=rtt_ms, limit=100, **options)
 
@@ -102,20 +107,22 @@ def test_a_pass_goes_on(kernel_release):
         work.attach("answered")
         _, before, after, _ = measure([FAST, SECOND], DIES, record=RECORD)
         most = work.u64("fragments", MOST)
-    goes_on = tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
     # how many depends on the room that the fast path has when the worker runs
-    assert most > 1 if goes_on else most == 1, most
+    assert most > 1 if goes_on(kernel_release) else most == 1, most
     copied = total(after, "bytes_copied") - total(before, "bytes_copied")
     assert copied <= sent(after)[1] - sent(before)[1]
 
 
-def test_the_end_of_a_copy_is_not_held_back():
+def test_the_end_of_a_copy_is_not_held_back(kernel_release):
     """Nagle's rule is for what an application writes in small pieces, not for the end of a copy.
 
     nginx writes a file's last bytes behind a fragment of its own, so both of them end with a short
     segment, and of two short segments TCP holds the second one until the first is acknowledged.
-    Seen to take 1.38 times as long as plain TCP on the fast path, a round trip more, without
-    msb_end_is_elsewhere().
+    Seen to take 1.29 times as long as plain TCP on the fast path, a round trip more in most of the
+    downloads, without msb_end_is_elsewhere(), and 1.11 times with it. Where a pass copies one
+    fragment only, the end behind it is copied that round trip later in any case: 1.34 to 1.37 times.
     """
-    plain, ours = (from_nginx(w, "0.3/8.6", "64K") for w in ("plain TCP", NAME))
-    assert ours < 1.25 * plain, (ours, plain)
+    plain, ours = (
+        from_nginx(w, "0.3/8.6", "64K", repeat=8) for w in ("plain TCP", NAME)
+    )
+    assert ours < (1.2 if goes_on(kernel_release) else 1.5) * plain, (ours, plain)
