@@ -245,8 +245,10 @@ def test_both_access_links_are_used(labs, case, record_property):
             assert second > 0.7 * rates[1] / sum(rates)
 
 
-# 150 instructions in virtual time; taking these statistics is most of them
-OTHERS_NS = 300
+# Of what a packet of ours costs, in virtual time, where an instruction takes one ns. A program that
+# leaves at once takes half of the mean: these statistics alone are 150 instructions, and two of three
+# packets of ours arrive at the end that has no such scheduler.
+OTHERS_SHARE = 0.8
 
 
 def run_stats():
@@ -296,5 +298,5 @@ def test_other_traffic_costs_next_to_nothing(labs, record_property):
     print(plain, ours)
     record_property("ns per packet of others and of ours", (plain, ours))
     assert set(ours) == {"leaves", "acked", "clock"}, ours
-    for name in ("leaves", "acked"):
-        assert plain[name] < OTHERS_NS < ours[name], found
+    for name in ours:
+        assert plain[name] < OTHERS_SHARE * ours[name], found
