@@ -16,7 +16,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v4 SEC(".maps");
+} mps_conn_v5 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -46,7 +46,7 @@ struct {
 
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
 {
-	return bpf_sk_storage_get(&mps_conn_v4, (struct sock *)msk, NULL,
+	return bpf_sk_storage_get(&mps_conn_v5, (struct sock *)msk, NULL,
 				  BPF_SK_STORAGE_GET_F_CREATE);
 }
 

@@ -38,16 +38,15 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
 }
 
 /*
- * Bytes that a carrier has to deliver until it is done with the fragment. That is the next,
- * unless what it was given before was copied: the peer has that, but here it is still in front.
- * Whatever the path owes beyond all that came after the fragment must be.
+ * Bytes that a carrier has to deliver until it is done with the fragment: what it owes but for
+ * what it was given later. The fragment is the connection's oldest, and yet something may be in
+ * front of it here: data that was copied, so that the peer has had it from elsewhere.
  */
 static __always_inline __u64 mps_to_deliver(const struct mps_conn *c, const struct mps_path *p)
 {
 	const __u64 owed = mps_bytes(p->inflight, p) + p->unsent;
-	const __u64 behind = c->unacked > c->unit ? c->unacked - c->unit : 0;
 
-	return owed > behind + c->unit ? owed - behind : c->unit;
+	return owed > (__u64)p->behind + c->unit ? owed - p->behind : c->unit;
 }
 
 /*

@@ -45,6 +45,7 @@ struct mps_path {
 	__u32 unsent;	  /* bytes given to this subflow that TCP has not sent */
 	__u32 rate;	  /* most that it delivered lately in bytes/s; 0: unknown */
 	__u32 metric;	  /* what the scheduler itself measures (MPS_PATH_METRIC), or 0 */
+	__u32 behind;	  /* get_retrans, CARRIED: bytes that it was given after the fragment */
 	__u16 mss;	  /* bytes per segment, at least 1 */
 	__u16 flags : 12; /* enum mps_path_flag */
 	__u16 stale : 4;  /* retransmission rounds without progress (stale_count), to 15 */

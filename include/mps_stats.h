@@ -18,7 +18,7 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v4"
+#define MPS_CONN_MAP "mps_conn_v5"
 #define MPS_SUBFLOW_MAP "mps_subflow_v4"
 
 /* X(ID, json_name, description), per connection */
@@ -90,14 +90,14 @@ struct mps_memo {
 	__u32 odd : 1;	    /* changes with each look that came after a segment */
 };
 
-/* Of MPS_CONN_MAP: what one connection costs. The limit is 512 bytes. */
+/* Of MPS_CONN_MAP: what one connection costs. The limit is 544 bytes. */
 struct mps_conn_store {
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	struct mps_conn snap; /* of the last decision */
 	struct mps_priv priv;
 	struct mps_memo memo;
 };
-_Static_assert(sizeof(struct mps_conn_store) <= 512, "state of a connection");
+_Static_assert(sizeof(struct mps_conn_store) <= 544, "state of a connection");
 
 /* A scheduler's own state of a subflow, zeroed at first. */
 struct mps_subflow_priv {

@@ -103,12 +103,11 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
  * level, of which it is the oldest; others merely wait for that one. gap: MPS_NEVER,
  * longer than any age, when a segment before that one is missing.
  */
-static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 behind, __u32 age,
-					    __u32 gap)
+static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 age, __u32 gap)
 {
 	const __u64 trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
 
-	return p->srtt_us && age > trip + gap && behind >= mps_bytes(p->inflight, p) + p->unsent;
+	return p->srtt_us && age > trip + gap && p->behind >= mps_bytes(p->inflight, p) + p->unsent;
 }
 
 /*
@@ -148,13 +147,12 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
+	p->behind = 0;
 	age = mps_ranges_age(&s->ranges, r->frag, mps_counted_end(r, p->mss), r->now_us);
 	if (age != MPS_NEVER) {
-		const __u32 behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
-
-		p->flags |= r->frag == r->una && mps_was_dropped(p, behind, age, gap)
-				    ? MPS_PATH_DROPPED
-				    : MPS_PATH_CARRIED;
+		p->behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
+		p->flags |= r->frag == r->una && mps_was_dropped(p, age, gap) ? MPS_PATH_DROPPED
+									      : MPS_PATH_CARRIED;
 	}
 	mps_ranges_forget(&s->ranges, r->una);
 	return age;

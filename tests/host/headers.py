@@ -157,9 +157,7 @@ def remaining(c, p):
         return NEVER
     over = p.srtt if p.flags & REPAIRS else 0
     trip = p.srtt - c.age if p.srtt > c.age else over
-    # what is in front of it there, since all that is behind can be no more than the rest
-    behind = max(0, c.unacked - c.unit)
-    nbytes = max(c.unit, window(p, p.inflight) + p.unsent - behind)
+    nbytes = max(c.unit, window(p, p.inflight) + p.unsent - p.behind)
     return max(trip, duration(nbytes, rate_of(p)))
 
 
@@ -204,6 +202,8 @@ def any_carrier(rng, kind):
         p.flags |= flag if rng.random() < chance else 0
     if rng.random() < 0.3:
         p.inflight = 0
+    owed = min(UNKNOWN, window(p, p.inflight) + p.unsent)
+    p.behind = rng.choice([0, owed, draw(rng, UNKNOWN), rng.randint(0, owed)])
     return p
 
 

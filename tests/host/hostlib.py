@@ -111,19 +111,21 @@ class Path_:
     ssthresh: int = 0xFFFFFFFF
     rate: int = 0
     metric: int = 0
+    behind: int = 0
 
     def pack(self):
         return PATH.pack(
             *(self.srtt, self.mdev, self.cwnd, self.ssthresh, self.inflight),
-            *(self.unsent, self.rate, self.metric, self.mss),
+            *(self.unsent, self.rate, self.metric, self.behind, self.mss),
             self.flags | self.stale << 12,
         )
 
     @classmethod
     def unpack(cls, data, at):
-        srtt, mdev, cwnd, ssthresh, inflight, unsent, rate, metric, mss, word = (
-            PATH.unpack_from(data, at)
+        srtt, mdev, cwnd, ssthresh, inflight, unsent, *words = PATH.unpack_from(
+            data, at
         )
+        rate, metric, behind, mss, word = words
         flags, stale = word & 0xFFF, word >> 12
         return cls(
             srtt,
@@ -137,6 +139,7 @@ class Path_:
             ssthresh,
             rate,
             metric,
+            behind,
         )
 
 
@@ -171,7 +174,7 @@ class Case:
 # struct host_case: its own words, then struct mps_conn up to path[]
 HEAD = struct.Struct("=4I4Q4I")
 # struct mps_path: flags and stale share the last word
-PATH = struct.Struct("=8I2H")
+PATH = struct.Struct("=9I2H")
 CASE_SIZE = HEAD.size + MAX_PATHS * PATH.size
 
 

@@ -111,9 +111,11 @@ __u32 gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 	return mps_gap(missing, owed, sent_us, now_us);
 }
 
-/* Flags of a path that was given [start, end) and has to say what became of [frag, end). */
-__u32 completed(const __u32 given[3], const struct mps_path *path, const __u32 words[7],
-		__u32 gap_us)
+/*
+ * Flags of a path that was given [start, end) and has to say what became of [frag, end); the
+ * last of the words becomes what it was given behind that.
+ */
+__u32 completed(const __u32 given[3], const struct mps_path *path, __u32 words[7], __u32 gap_us)
 {
 	struct mps_subflow_store s = {};
 	struct mps_round r = {
@@ -128,6 +130,7 @@ __u32 completed(const __u32 given[3], const struct mps_path *path, const __u32 w
 
 	mps_ranges_add(&s.ranges, given[0], given[1], given[0], given[2]);
 	mps_complete_path(&s, &p, &r, 0, gap_us);
+	words[6] = p.behind;
 	return p.flags;
 }
 

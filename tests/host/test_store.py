@@ -133,11 +133,9 @@ def wrong_drops(lib, rng):
     now = given // TICK_US * TICK_US + age // TICK_US * TICK_US
     seen = age // TICK_US * TICK_US
     words = [now, una, end, end, frag, stop, 0]
+    words = (c_uint32 * 7)(*(x % U32 for x in words))
     flags = lib.completed(
-        (c_uint32 * 3)(*(x % U32 for x in (start, end, given))),
-        p.pack(),
-        (c_uint32 * 7)(*(x % U32 for x in words)),
-        gap,
+        (c_uint32 * 3)(*(x % U32 for x in (start, end, given))), p.pack(), words, gap
     )
     lost = (
         una == frag
@@ -146,7 +144,7 @@ def wrong_drops(lib, rng):
         and seen > trip
         and p.inflight * mss + p.unsent <= behind
     )
-    return flags != (DROPPED if lost else CARRIED)
+    return flags != (DROPPED if lost else CARRIED) or words[6] != behind
 
 
 def carries(lib, mss, given, fragment):

@@ -19,7 +19,10 @@ SLACK_MS = 1000
 class Path(ctypes.Structure):
     _fields_ = (
         *((name, c_uint32) for name in ("srtt_us", "mdev_us", "cwnd", "ssthresh")),
-        *((name, c_uint32) for name in ("inflight", "unsent", "rate", "metric")),
+        *(
+            (name, c_uint32)
+            for name in ("inflight", "unsent", "rate", "metric", "behind")
+        ),
         ("mss", c_uint16),
         ("flags", c_uint16, 12),
         ("stale", c_uint16, 4),
