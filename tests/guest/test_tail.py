@@ -4,7 +4,7 @@
 import time
 
 import pytest
-from cells import bench_lab, netlab, sent
+from cells import bench_lab, from_nginx, netlab, sent
 from command import ok, stats_of
 from traffic import connection, download, info
 
@@ -52,3 +52,16 @@ def test_each_pass_needs_a_segment():
     passes = found["counters"]["copies"] + found["counters"]["copies_none"]
     # acknowledgements: one per segment at most
     assert passes <= sum(s["tcp"]["bytes_sent"] / 1000 for s in found["subflows"])
+
+
+def test_copies_know_what_is_still_in_front():
+    """What one download left in the slow path's queue, copied long ago, holds up the next one.
+
+    The few bytes behind it are copied at once. Taken for the next to come, by a figure of all that
+    the connection sent later, they made eight downloads take 1.66 times as long as plain TCP on the
+    fast path, 1.48 times on 6.12; 1.14 and 1.17 with what the path itself was given later.
+    """
+    plain, ours = (
+        from_nginx(w, "0.3/8.6", "256K", repeat=8) for w in ("plain TCP", "bpf_thin")
+    )
+    assert ours < 1.3 * plain, (ours, plain)
