@@ -90,19 +90,15 @@ def read(file, names):
     return [p for p in found.pieces if p.path]
 
 
-def last_download(pieces, pause):
-    """Its pieces; what an earlier one has still on its way is not among them."""
+def last_download(pieces, seconds):
+    """Its pieces; what an earlier one has still on its way is not among them.
+
+    All that is new since the request, which the capture has not: so from the end on backwards.
+    """
     new = [p for p in pieces if not p.again]
-    start = max(
-        (
-            i
-            for i in range(1, len(new))
-            if new[i].first - new[i - 1].first > pause / 2
-        ),
-        default=0,
-    )  # fmt: skip
-    begin = min(p.begin for p in new[start:])
-    return begin, [p for p in pieces if p.begin >= begin]
+    zero = max(p.last for p in new) - seconds
+    begin = min(p.begin for p in new if p.first >= zero)
+    return zero, begin, [p for p in pieces if p.begin >= begin]
 
 
 def merge(pieces):
@@ -121,9 +117,8 @@ def merge(pieces):
     return out
 
 
-def lines_of(pieces, begin, seconds):
-    """Times since the request, which the capture has not: so from the end on backwards."""
-    zero = max(p.last for p in pieces if not p.again) - seconds
+def lines_of(pieces, begin, zero):
+    """Times since the request."""
     rows = []
     for p in merge(pieces):
         times = (f"{1000 * (t - zero):.1f}" for t in (p.first, p.last))
@@ -151,9 +146,9 @@ def timeline(cell, choice, size, args):
         pieces = read(file, names)
     if not pieces:
         raise LabError(f"{cell}, {choice}: the capture has no data")
-    begin, pieces = last_download(pieces, args.pause)
+    zero, begin, pieces = last_download(pieces, got[-1].seconds)
     text = [f"{choice}, {size} over {cell} Mbit/s: {got[-1].seconds:.3f} s"]
-    text += lines_of(pieces, begin, got[-1].seconds)
+    text += lines_of(pieces, begin, zero)
     return text, [] if all(d.verified for d in got) else [f"{cell}, {choice}: wrong data"]  # fmt: skip
 
 

@@ -43,19 +43,23 @@ def test_what_does_not_follow_is_another(second):
 
 
 def test_only_the_last_download():
-    """Copies of an earlier one may come after its beginning."""
+    """All of it, however long nothing came; copies of an earlier one may come after its beginning."""
     first = [packet("a", 0, 0.0), packet("a", 1, 0.1)]
     late = packet("b", 1, 2.1, again=True)
-    last = [packet("a", 2, 2.0), packet("b", 3, 2.2), packet("a", 3, 2.3, again=True)]
-    begin, pieces = timeline.last_download([*first, last[0], late, *last[1:]], 1.0)
+    last = [packet("a", 2, 2.0), packet("b", 3, 3.4), packet("a", 3, 3.5, again=True)]
+    zero, begin, pieces = timeline.last_download(
+        [*first, last[0], late, *last[1:]], 1.5
+    )
+    assert zero == pytest.approx(1.9)
     assert begin == 2 * MSS
     assert pieces == last
 
 
 def test_times_are_since_the_request():
-    """As curl measured it, to the last packet that brought something new."""
+    """As curl measured it, back from the last packet that brought something new."""
     pieces = [packet("a", 0, 5.0), packet("a", 1, 5.5), packet("b", 1, 7.0, again=True)]
-    lines = [line.split() for line in timeline.lines_of(pieces, 0, 0.75)]
+    zero, begin, pieces = timeline.last_download(pieces, 0.75)
+    lines = [line.split() for line in timeline.lines_of(pieces, begin, zero)]
     assert [line[:3] for line in lines[1:]] == [
         ["a", "250.0", "250.0"],
         ["a", "750.0", "750.0"],
