@@ -30,6 +30,8 @@ char _license[] SEC("license") = "GPL";
 
 /* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
 MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
+MPS_TUNABLE(fit, 500, 0, 1000, 1000,
+	    "room wanted: part of the next fragment, or an eighth of the window");
 MPS_TUNABLE(sndbuf, 1, 0, 1, 1, "the send buffer takes what all carry in the slowest's round trip");
 MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
@@ -233,6 +235,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 		return mps_send_stateless(msk);
 	mps_snap_conn(msk, st, &r);
 	mps_snap_paths(msk, st, &r, false);
+	st->snap.fit = (__u16)(st->snap.unit * fit / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	MPS_ON_SEND(msk, &st->snap, &st->priv);

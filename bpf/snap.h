@@ -135,6 +135,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	c->now_us = bpf_ktime_get_ns() / 1000;
 	c->unit = head ? head->data_len - head->already_sent : 0;
 	c->age_us = MPS_NEVER;
+	c->fit = 0;
 	r->now_us = (__u32)c->now_us;
 	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;

@@ -47,7 +47,7 @@ MPS_FN __s32 mps_cfs_fastest(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 		if (i >= c->nr_paths)
 			break;
-		if (mps_can_take_copy(p, tier) && p->srtt_us < best_rtt) {
+		if (mps_can_take_copy(c, p, tier) && p->srtt_us < best_rtt) {
 			best_rtt = p->srtt_us;
 			best = (__s32)i;
 		}

@@ -32,9 +32,10 @@ static __always_inline bool mps_lacks_fragment(const struct mps_path *p, __u32 t
 	return mps_is_usable(p, tier) && p->srtt_us && !(p->flags & MPS_PATH_CARRIED);
 }
 
-static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 tier)
+static __always_inline bool mps_can_take_copy(const struct mps_conn *c, const struct mps_path *p,
+					      __u32 tier)
 {
-	return mps_lacks_fragment(p, tier) && mps_is_available(p);
+	return mps_lacks_fragment(p, tier) && mps_is_available(c, p);
 }
 
 /*
@@ -44,7 +45,7 @@ static __always_inline bool mps_can_take_copy(const struct mps_path *p, __u32 ti
  */
 static __always_inline __u64 mps_to_deliver(const struct mps_conn *c, const struct mps_path *p)
 {
-	const __u64 owed = mps_bytes(p->inflight, p) + p->unsent;
+	const __u64 owed = mps_owed(p);
 
 	return owed > (__u64)p->behind + c->unit ? owed - p->behind : c->unit;
 }
@@ -98,7 +99,7 @@ MPS_FN __u32 mps_copy_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u64 
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_lacks_fragment(p, tier) || (room && !mps_is_available(p)))
+		if (!mps_lacks_fragment(p, tier) || (room && !mps_is_available(c, p)))
 			continue;
 		t = mps_finish_us(p, c->unit, MPS_EST_GROW | MPS_EST_RATE);
 		if (t < best && t + t / 4 < left) {

@@ -212,7 +212,7 @@ MPS_FN __s32 mps_daps_turn(const struct mps_daps_state *st MPS_ARG,
 			break;
 		if (!st->ratio[i] || st->left[i] <= 0)
 			continue;
-		if (room && !mps_is_available(&c->path[i]))
+		if (room && !mps_is_available(c, &c->path[i]))
 			continue;
 		time = (__u32)st->left[i] * st->ratio[i];
 		if (time > most || (time == most && st->ratio[i] < ratio)) {
@@ -263,7 +263,7 @@ static __always_inline struct mps_verdict mps_daps_pick(const struct mps_conn *c
 	}
 	turn = mps_daps_turn(st, c, !patient);
 	p = &c->path[turn & (MPS_MAX_PATHS - 1)];
-	if (turn >= 0 && mps_is_available(p))
+	if (turn >= 0 && mps_is_available(c, p))
 		return mps_daps_send(c, st, turn,
 				     (__u64)st->left[turn & (MPS_MAX_PATHS - 1)] * MPS_DAPS_UNIT);
 	if (patient && mps_has_inflight(p))

@@ -83,7 +83,7 @@ MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 r
 			break;
 		if (!mps_is_usable(p, tier) || p->flags & MPS_PATH_LOSS || !p->srtt_us)
 			continue;
-		if (room && !mps_is_available(p))
+		if (room && !mps_is_available(c, p))
 			continue;
 		t = mps_finish_us(p, mps_ecf_unit(c, p, whole), estimate);
 		if (t < best_t) {

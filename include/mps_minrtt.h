@@ -41,7 +41,7 @@ MPS_FN __s32 mps_minrtt_available(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, tier) || !mps_is_available(p))
+		if (!mps_is_usable(p, tier) || !mps_is_available(c, p))
 			continue;
 		if (mps_wants_first_sample(c, p))
 			return (__s32)i;

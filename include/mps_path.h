@@ -64,7 +64,8 @@ struct mps_conn {
 	__u32 unit;
 	__u32 age_us;	/* get_retrans: since that fragment was last given to a subflow; ~0: unknown
 			 */
-	__u32 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
+	__u16 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
+	__u16 fit;	/* get_send: bytes of the unit that find room: mps_is_available(); else 0 */
 	__u32 blocked;	/* times that the window was found full or data was sent again */
 	struct mps_path path[MPS_MAX_PATHS];
 };
@@ -140,12 +141,19 @@ static __always_inline bool mps_takes_data(const struct mps_path *p)
 }
 
 /*
- * "Available" of the papers: may send now, a whole segment at least. With less
- * room than that, the core would send the whole head fragment all the same.
+ * "Available" of the papers: may send now, a whole segment at least. The core then hands it
+ * the whole head fragment, up to 32 KB, and what finds no room waits in the subflow's own
+ * queue, on a slow path for long. So there is room for `fit` bytes of it, or an eighth of
+ * the window: what is on its way never falls by more than that before the path gets more.
  */
-static __always_inline bool mps_is_available(const struct mps_path *p)
+#define MPS_FIT_PARTS 8
+
+static __always_inline bool mps_is_available(const struct mps_conn *c, const struct mps_path *p)
 {
-	return mps_takes_data(p) && mps_cwnd_room(p) >= p->mss;
+	const __u64 room = mps_cwnd_room(p), window = (__u64)p->cwnd * p->mss;
+
+	return mps_takes_data(p) && room >= p->mss &&
+	       (room >= c->fit || room * MPS_FIT_PARTS >= window);
 }
 
 /*

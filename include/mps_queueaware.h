@@ -95,7 +95,7 @@ MPS_FN __s32 mps_queueaware_best(const struct mps_conn *c MPS_ARG, __u32 tier, _
 
 		if (i >= c->nr_paths)
 			break;
-		if ((__s32)i == except || !mps_is_usable(p, tier) || !mps_is_available(p))
+		if ((__s32)i == except || !mps_is_usable(p, tier) || !mps_is_available(c, p))
 			continue;
 		if (first && !mps_service_us(p) && mps_wants_first_sample(c, p))
 			return (__s32)i;

@@ -40,7 +40,7 @@ MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along
 		if (i >= c->nr_paths)
 			break;
 		if (mps_is_usable(p, (__u32)tier) &&
-		    (mps_is_available(p) || (along >> i & 1 && mps_takes_data(p))) &&
+		    (mps_is_available(c, p) || (along >> i & 1 && mps_takes_data(p))) &&
 		    !(p->flags & MPS_PATH_CARRIED))
 			mask |= 1U << i;
 	}
@@ -63,7 +63,7 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, tier) || !mps_is_available(p) || !p->srtt_us)
+		if (!mps_is_usable(p, tier) || !mps_is_available(c, p) || !p->srtt_us)
 			continue;
 		t = mps_finish_us(p, c->pending, MPS_EST_GROW | MPS_EST_RATE);
 		if (t < least) {
@@ -120,7 +120,7 @@ MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, _
 	const struct mps_path *first = &c->path[lead & (MPS_MAX_PATHS - 1)];
 	__u32 i;
 
-	if (lead >= c->nr_paths || !mps_is_usable(first, tier) || !mps_is_available(first))
+	if (lead >= c->nr_paths || !mps_is_usable(first, tier) || !mps_is_available(c, first))
 		return 0;
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];

@@ -23,7 +23,7 @@ MPS_FN __s32 mps_rr_turn(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 nex
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(&c->path[i], tier) || !mps_is_available(&c->path[i]))
+		if (!mps_is_usable(&c->path[i], tier) || !mps_is_available(c, &c->path[i]))
 			continue;
 		if (i >= next)
 			return (__s32)i;

@@ -107,7 +107,7 @@ static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 age,
 {
 	const __u64 trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
 
-	return p->srtt_us && age > trip + gap && p->behind >= mps_bytes(p->inflight, p) + p->unsent;
+	return p->srtt_us && age > trip + gap && p->behind >= mps_owed(p);
 }
 
 /*

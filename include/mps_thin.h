@@ -150,7 +150,7 @@ MPS_FN __s32 mps_thin_first_there(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, tier) || !mps_is_available(p))
+		if (!mps_is_usable(p, tier) || !mps_is_available(c, p))
 			continue;
 		if (best >= 0 && mps_before(delay, p->metric))
 			continue;
@@ -225,7 +225,7 @@ MPS_FN __u32 mps_thin_probes(const struct mps_conn *c MPS_ARG, __u32 length)
 
 		if (i >= c->nr_paths)
 			break;
-		if (mps_thin_is_due(p, (__u32)tier) && mps_can_take_copy(p, (__u32)tier) &&
+		if (mps_thin_is_due(p, (__u32)tier) && mps_can_take_copy(c, p, (__u32)tier) &&
 		    c->unit <= (__u64)length * p->mss && c->unit <= mps_cwnd_room(p))
 			mask |= 1U << i;
 	}

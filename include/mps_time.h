@@ -39,6 +39,12 @@ static __always_inline __u64 mps_bytes(__u64 segments, const struct mps_path *p)
 	return mps_min(segments * p->mss, MPS_BYTES_MAX);
 }
 
+/* Bytes that a path has yet to deliver: on their way, or waiting in its own queue. */
+static __always_inline __u64 mps_owed(const struct mps_path *p)
+{
+	return mps_bytes(p->inflight, p) + p->unsent;
+}
+
 /* us to carry that many bytes at that many bytes/s */
 static __always_inline __u64 mps_duration(__u64 bytes, __u64 rate)
 {

@@ -263,7 +263,9 @@ def ss(net):
         local = re.match(r"\s*\d+\s+\d+\s+(\S+)", line).group(1).split("%")[0]
         number = {
             key: float(value)
-            for key, value in re.findall(r"\b(bytes_\w+|cwnd|rtt):([0-9.]+)", line)
+            for key, value in re.findall(
+                r"\b(bytes_\w+|cwnd|mss|notsent|rtt):([0-9.]+)", line
+            )
         }
         found[local.rsplit(":", 1)[0]] = number
     return found

@@ -33,6 +33,11 @@ def room(p):
     return max(0, max(0, p.cwnd - p.inflight) * p.mss - p.unsent)
 
 
+def is_available(case, p):
+    fits = room(p) >= case.fit or room(p) >= Fraction(p.cwnd * p.mss, 8)
+    return p.flags & SNDBUF and room(p) >= p.mss and fits
+
+
 def algorithm_1(case, f, s):
     """Outcome ("wait" or "send", waiting afterwards), x_f not being available."""
     k = Fraction(case.pending, f.mss)
@@ -55,9 +60,7 @@ def ecf(case):
     regular = [i for i in active if not case.paths[i].flags & BACKUP]
     alive = [i for i in regular or active if not case.paths[i].flags & LOSS]
     paths = case.paths
-    available = [
-        i for i in alive if paths[i].flags & SNDBUF and room(paths[i]) >= paths[i].mss
-    ]
+    available = [i for i in alive if is_available(case, paths[i])]
     if not available:
         return {(WAIT, NO_ROOM, same)}
     if case.pending > case.unit:

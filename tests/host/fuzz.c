@@ -147,7 +147,7 @@ static void draw_any(enum profile profile, struct host_case *q)
 	const unsigned unknown = chance(60) ? 0 : (unsigned)between(0, 100);
 	__u32 i;
 
-	c->nr_paths = chance(5) ? 0 : (__u32)between(1, 8);
+	c->nr_paths = chance(5) ? 0 : (__u16)between(1, 8);
 	for (i = 0; i < c->nr_paths; i++) {
 		struct mps_path *p = &c->path[i];
 
@@ -175,7 +175,7 @@ static void draw_edge(struct host_case *q)
 	struct mps_path *f, *s;
 	__u32 i, rtt[2];
 
-	c->nr_paths = (__u32)between(2, 8);
+	c->nr_paths = (__u16)between(2, 8);
 	for (i = 0; i < c->nr_paths; i++) {
 		draw_path(profile, &c->path[i]);
 		draw_fill(&c->path[i], 50);
@@ -222,7 +222,7 @@ static void draw_equal(struct host_case *q)
 
 	draw_path(chance(20) ? SMALL : REAL, &like);
 	like.flags = MPS_PATH_ACTIVE | MPS_PATH_SNDBUF;
-	c->nr_paths = (__u32)between(1, 8);
+	c->nr_paths = (__u16)between(1, 8);
 	for (i = 0; i < c->nr_paths; i++) {
 		c->path[i] = like;
 		draw_fill(&c->path[i], 60);
@@ -260,6 +260,7 @@ static void draw(enum profile profile, struct host_case *q)
 		c->unit = (__u32)(c->pending < 32768 ? c->pending : 32768);
 	else
 		c->unit = (__u32)between(0, chance(50) ? 8 : 32768);
+	c->fit = chance(50) ? 0 : (__u16)between(0, c->unit);
 	c->wnd_left = chance(20) ? between(1, 3000) : magnitude(~0ULL);
 	c->unacked = chance(50) ? 0 : magnitude(~0ULL);
 	if (q->op == HOST_CLOSED)
@@ -343,9 +344,9 @@ static void print_case(const struct host_case *q, const struct host_answer *a)
 	__u32 i;
 
 	printf("# %s: beta %u waiting %u pending %" PRIu64 " wnd_left %" PRIu64 " unacked %" PRIu64
-	       " unit %u nr_paths %u\n",
+	       " unit %u fit %u nr_paths %u\n",
 	       op[q->op], q->beta, q->waiting, (uint64_t)c->pending, (uint64_t)c->wnd_left,
-	       (uint64_t)c->unacked, c->unit, c->nr_paths);
+	       (uint64_t)c->unacked, c->unit, c->fit, c->nr_paths);
 	for (i = 0; i < c->nr_paths; i++) {
 		const struct mps_path *p = &c->path[i];
 

@@ -155,24 +155,25 @@ class Case:
     now: int = 0
     unit: int = 1
     age: int = 0xFFFFFFFF
+    fit: int = 0
 
     def pack(self):
         return HEAD.pack(
             *(self.op, self.beta, self.waiting, 0),
             *(self.pending, self.wnd_left, self.unacked, self.now),
-            *(self.unit, self.age, len(self.paths), 0),
+            *(self.unit, self.age, len(self.paths), self.fit, 0),
         ) + b"".join(p.pack() for p in self.paths).ljust(MAX_PATHS * PATH.size, b"\0")
 
     @classmethod
     def unpack(cls, data):
-        op, beta, waiting, _, *conn, unit, age, nr, _ = HEAD.unpack_from(data)
+        op, beta, waiting, _, *conn, unit, age, nr, fit, _ = HEAD.unpack_from(data)
         at = range(HEAD.size, HEAD.size + nr * PATH.size, PATH.size)
         paths = [Path_.unpack(data, i) for i in at]
-        return cls(paths, op, beta, waiting, *conn, unit, age)
+        return cls(paths, op, beta, waiting, *conn, unit, age, fit)
 
 
 # struct host_case: its own words, then struct mps_conn up to path[]
-HEAD = struct.Struct("=4I4Q4I")
+HEAD = struct.Struct("=4I4Q2I2HI")
 # struct mps_path: flags and stale share the last word
 PATH = struct.Struct("=9I2H")
 CASE_SIZE = HEAD.size + MAX_PATHS * PATH.size

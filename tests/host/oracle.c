@@ -46,7 +46,8 @@ static void look(const struct mps_conn *c, struct view *v)
 			v->backup |= bit;
 		if (!(p->flags & MPS_PATH_LOSS))
 			ok |= bit;
-		if (p->flags & MPS_PATH_SNDBUF && v->room[i] >= p->mss)
+		if (p->flags & MPS_PATH_SNDBUF && v->room[i] >= p->mss &&
+		    (v->room[i] >= c->fit || v->room[i] >= (double)p->cwnd * p->mss / 8))
 			v->available |= bit;
 		if (p->srtt_us)
 			v->known |= bit;

@@ -229,6 +229,24 @@ def test_bytes(driver, op):
 
 
 @pytest.mark.parametrize("op", [MINRTT, ECF])
+def test_room_for_a_part_of_the_unit(driver, op):
+    """So many bytes, or an eighth of the window; a segment in any case."""
+    full = Answer(WAIT, NO_ROOM, 0, 0)
+    p = Path_(cwnd=160, inflight=149, unsent=1)
+    assert ask(driver, p, op=op, unit=22_000, fit=11_000) == full
+    p.unsent = 0
+    assert ask(driver, p, op=op, unit=22_000, fit=11_000).bytes == 11_000
+    assert ask(driver, p, op=op, unit=22_000, fit=11_001) == full
+    p = Path_(cwnd=40, inflight=35, unsent=1)
+    assert ask(driver, p, op=op, unit=22_000, fit=11_000) == full
+    p.unsent = 0
+    assert ask(driver, p, op=op, unit=22_000, fit=11_000).bytes == 5_000
+    p = Path_(cwnd=4, inflight=3, unsent=1)
+    assert ask(driver, p, op=op, unit=22_000, fit=11_000) == full
+    assert ask(driver, p, op=op, unit=22_000, fit=0) == full
+
+
+@pytest.mark.parametrize("op", [MINRTT, ECF])
 def test_backups(driver, op):
     fast_backup = Path_(srtt=1000, flags=ACTIVE | SNDBUF | BACKUP)
     regular = Path_(srtt=90000)

@@ -125,7 +125,7 @@ MUTANTS = {
     "never-waits": (
         "mps_ecf.h",
         "if (!mps_is_usable(p, tier) ||",
-        "if (!mps_is_available(p) || !mps_is_usable(p, tier) ||",
+        "if (!mps_is_available(c, p) || !mps_is_usable(p, tier) ||",
         "ecf-decision",
     ),
     "backups-ignored": (
@@ -160,15 +160,33 @@ MUTANTS = {
     ),
     "room-ignored": (
         "mps_path.h",
-        "mps_takes_data(p) && mps_cwnd_room(p) >= p->mss",
-        "mps_takes_data(p)",
+        "mps_takes_data(p) && room >= p->mss &&",
+        "mps_takes_data(p) &&",
         "room",
     ),
     "part-of-a-segment": (
         "mps_path.h",
-        "mps_cwnd_room(p) >= p->mss",
-        "mps_cwnd_room(p)",
+        "room >= p->mss &&",
+        "room &&",
         "room",
+    ),
+    "fit-ignored": (
+        "mps_path.h",
+        "room >= c->fit ||",
+        "1 ||",
+        "reason",
+    ),
+    "fit-of-small-windows": (
+        "mps_path.h",
+        "(room >= c->fit || room * MPS_FIT_PARTS >= window)",
+        "room >= c->fit",
+        "reason",
+    ),
+    "part-without-fit": (
+        "mps_path.h",
+        "(room >= c->fit || room * MPS_FIT_PARTS >= window)",
+        "room * MPS_FIT_PARTS >= window",
+        "reason",
     ),
     "first-sample-unbounded": (
         "mps_path.h",

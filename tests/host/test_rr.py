@@ -89,7 +89,7 @@ MUTANTS = {
     "the-last-of-all": ("if (first < 0)", "if (1)"),
     "the-same-again": ("st->next = (__u32)i + 1;", "st->next = (__u32)i;"),
     "one-left-out": ("st->next = (__u32)i + 1;", "st->next = (__u32)i + 2;"),
-    "full-ones-too": ("|| !mps_is_available(&c->path[i])", ""),
+    "full-ones-too": ("|| !mps_is_available(c, &c->path[i])", ""),
     "backups-too": ("!mps_is_usable(&c->path[i], tier) || ", ""),
     "turn-unbounded": ("if (v.bytes > most)", "if (0)"),
     "one-segment-only": ("(__u64)segments * c->", "1ULL * c->"),

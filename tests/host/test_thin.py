@@ -310,7 +310,7 @@ MUTANTS = {
     "latest-first": ("mps_before(delay, p->metric)", "mps_before(p->metric, delay)", "pick"),
     "no-wrap": ("mps_before(delay, p->metric)", "delay < p->metric", "pick"),
     "ties-by-index": ("rtt <= p->srtt_us", "1", "pick"),
-    "full-paths": ("|| !mps_is_available(p))", ")", "pick"),
+    "full-paths": ("|| !mps_is_available(c, p))", ")", "pick"),
 }  # fmt: skip
 
 

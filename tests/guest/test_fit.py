@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A subflow has room when that takes a part of the next fragment, in virtual time."""
+
+import pytest
+from cells import bench_lab, netlab
+from traffic import connection, ss, upload
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("_shared")]
+SIZE = 8_000_000
+FRAGMENT = 32 << 10
+LIKE = tuple(netlab.Path(n, mbit=20, rtt_ms=40).roomy() for n in ("one", "two"))
+ENOUGH = 30  # looks at a subflow whose window is so large that an eighth of it is half a fragment
+
+
+def most_waiting(shared, fit):
+    """Bytes given to a subflow that its window did not take."""
+    shared.need("bpf_minrtt", values=("copy=0", f"fit={fit}"))
+    found = []
+    with bench_lab(*LIKE) as lab:
+        lab.client.scheduler = "bpf_minrtt"
+        with connection(lab) as conn:
+            moving = upload(conn, SIZE)
+            while not moving.ended and not moving.errors:
+                for subflow in ss(lab.client).values():
+                    if subflow["cwnd"] * subflow["mss"] >= 8 * FRAGMENT / 2:
+                        found.append(subflow.get("notsent", 0))
+            moving.finish()
+    assert len(found) >= ENOUGH
+    return max(found)
+
+
+def test_half_of_a_fragment_fits(_shared):
+    """But for a segment that is cut at the window's end."""
+    assert most_waiting(_shared, fit=0.5) <= FRAGMENT / 2 + 1448
+
+
+def test_all_but_a_segment_waits_without(_shared):
+    assert most_waiting(_shared, fit=0) > FRAGMENT * 3 / 4
