@@ -69,6 +69,11 @@ def test_the_verifier_is_soon_done(every):
     assert max(found) < FEW_INSTRUCTIONS, found
 
 
+def has_unsent(lab, i):
+    """Does data wait in the client's subflow over path i? That one is stuck if the path dies."""
+    return ss(lab.client)[lab.local(i)].get("notsent", 0) > 0
+
+
 @pytest.mark.parametrize("how", ["carrier", "loss"])
 def test_a_path_dies_and_comes_back(two, every, how):
     """The transfer completes without path 1, and uses it again when it is back.
@@ -83,6 +88,11 @@ def test_a_path_dies_and_comes_back(two, every, how):
         lab.outage(1, how) as (kill, revive),
     ):
         transfer = upload(conn, SIZE).reached(0.2)
+        until(
+            lambda: has_unsent(lab, 1) or transfer.received > 0.5 * SIZE,
+            20,
+            "something for the path to hold",
+        )
         kill()
         assert transfer.received < 0.8 * SIZE, "it was over before the path died"
         transfer.finish(60).acknowledged()
