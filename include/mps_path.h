@@ -145,6 +145,7 @@ static __always_inline bool mps_takes_data(const struct mps_path *p)
  * the whole head fragment, up to 32 KB, and what finds no room waits in the subflow's own
  * queue, on a slow path for long. So there is room for `fit` bytes of it, or an eighth of
  * the window: what is on its way never falls by more than that before the path gets more.
+ * Of a burst of several fragments that holds for the first.
  */
 #define MPS_FIT_PARTS 8
 
