@@ -7,7 +7,7 @@
  * Use it where windows are small for the paths, such as receivers with little
  * memory. Where the window is large it is bpf_minrtt: it does not look at how
  * long the rest of a transfer takes; bpf_ecf does. The policy is in
- * include/mps_blest.h; --set whole=0 --set fit=0 is the paper's.
+ * include/mps_blest.h; --set whole=0 --set fit=0 --set cover=0 is the paper's.
  */
 #include "frame.h"
 #include "mps_blest.h"

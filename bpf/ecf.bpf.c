@@ -5,8 +5,8 @@
  * with room would.
  *
  * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
- * whole=0 --set ahead=0 --set fit=0 is the paper's pure form; its kernel also copied
- * and penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
+ * whole=0 --set ahead=0 --set fit=0 --set cover=0 is the paper's pure form; its kernel
+ * also copied and penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
  */
 #include "compat.h"
 #include "tunable.h"

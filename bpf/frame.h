@@ -25,13 +25,27 @@
 #include "mps_copy.h"
 #include "mps_retrans.h"
 #include "mps_sndbuf.h"
+#include "mps_cover.h"
 
 char _license[] SEC("license") = "GPL";
 
+/*
+ * Tunables whose default is not right for every scheduler. Where all subflows get all of the
+ * data a loss on one holds nothing back, and a full window is no reason to wait.
+ */
+#ifndef MPS_FIT
+#define MPS_FIT 500
+#endif
+#ifndef MPS_COVER
+#define MPS_COVER 1
+#endif
+
 /* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
 MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
-MPS_TUNABLE(fit, 500, 0, 1000, 1000,
+MPS_TUNABLE(fit, MPS_FIT, 0, 1000, 1000,
 	    "room wanted: part of the next fragment, or an eighth of the window");
+MPS_TUNABLE(cover, MPS_COVER, 0, 1, 1,
+	    "a slower subflow has no queue whose loss would fill the peer's window");
 MPS_TUNABLE(sndbuf, 1, 0, 1, 1, "the send buffer takes what all carry in the slowest's round trip");
 MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
@@ -238,6 +252,8 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	st->snap.fit = (__u16)(st->snap.unit * fit / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
+	if (cover)
+		mps_cover(&st->snap);
 	MPS_ON_SEND(msk, &st->snap, &st->priv);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);

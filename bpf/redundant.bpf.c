@@ -20,6 +20,9 @@ MPS_TUNABLE(batch, 31, 1, 31, 1, "strict: fragments per round trip, from 7.3 on"
 /* Copies are wanted for all that is given out, not only for its end. */
 #define MPS_ENDS_BURST(c, v) true
 #define MPS_COPIES_AMID true
+/* A batch ends where its leader has no room, and the next one begins a round trip later. */
+#define MPS_FIT 0
+#define MPS_COVER 0
 #include "frame.h"
 
 _Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a connection");

@@ -214,6 +214,8 @@ static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 					mps_gap(tp->sacked_out | tp->lost_out | tp->retrans_out,
 						tp->write_seq - tp->snd_una, (__u32)tp->rack.mstamp,
 						r->now_us));
+		if (r->frag == r->frag_end)
+			c->path[n].min_rtt_us = tp->rtt_min.s[0].v;
 		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;

@@ -37,15 +37,18 @@ enum mps_path_flag {
 
 /* One subflow at the moment of the decision. */
 struct mps_path {
-	__u32 srtt_us;	  /* smoothed RTT in us; 0: no sample yet, so unknown */
-	__u32 mdev_us;	  /* mean deviation of the RTT in us, without RTO floor */
-	__u32 cwnd;	  /* segments that may be in flight, at least 1: see mps_store.h */
-	__u32 ssthresh;	  /* slow start ends there, in segments; ~0: never ended before */
-	__u32 inflight;	  /* segments in flight (tcp_packets_in_flight()) */
-	__u32 unsent;	  /* bytes given to this subflow that TCP has not sent */
-	__u32 rate;	  /* most that it delivered lately in bytes/s; 0: unknown */
-	__u32 metric;	  /* what the scheduler itself measures (MPS_PATH_METRIC), or 0 */
-	__u32 behind;	  /* get_retrans, CARRIED: bytes that it was given after the fragment */
+	__u32 srtt_us;	/* smoothed RTT in us; 0: no sample yet, so unknown */
+	__u32 mdev_us;	/* mean deviation of the RTT in us, without RTO floor */
+	__u32 cwnd;	/* segments that may be in flight, at least 1: see mps_store.h */
+	__u32 ssthresh; /* slow start ends there, in segments; ~0: never ended before */
+	__u32 inflight; /* segments in flight (tcp_packets_in_flight()) */
+	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
+	__u32 rate;	/* most that it delivered lately in bytes/s; 0: unknown */
+	__u32 metric;	/* what the scheduler itself measures (MPS_PATH_METRIC), or 0 */
+	union {
+		__u32 min_rtt_us; /* get_send: the lowest RTT of the last minutes, ~0: unknown */
+		__u32 behind; /* get_retrans, CARRIED: bytes that it was given after the fragment */
+	};
 	__u16 mss;	  /* bytes per segment, at least 1 */
 	__u16 flags : 12; /* enum mps_path_flag */
 	__u16 stale : 4;  /* retransmission rounds without progress (stale_count), to 15 */

@@ -44,7 +44,16 @@ def test_ecf_waits_for_the_fast_path():
     assert slow <= sent(cell("bpf_minrtt", *HETEROGENEOUS))[0]
 
 
-PAPER = ("copy=0", "penalise=0", "grow=0", "rate=0", "whole=0", "ahead=0", "fit=0")
+PAPER = (
+    "copy=0",
+    "penalise=0",
+    "grow=0",
+    "rate=0",
+    "whole=0",
+    "ahead=0",
+    "fit=0",
+    "cover=0",
+)
 
 
 def test_ecf_hardly_waits_between_equals(_shared):

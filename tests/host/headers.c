@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Estimates, copies and choices without a state of the headers, for headers.py. */
 #include "mps_cfs.h"
+#include "mps_cover.h"
 #include "mps_ecf_extended.h"
 #include "mps_redundant.h"
 #include "mps_reinject.h"
@@ -84,6 +85,19 @@ __u32 redundant_copies_along(const struct mps_conn *c, __u32 along)
 __u32 sndbuf_share(const struct mps_conn *c, __u32 i)
 {
 	return mps_sndbuf_share(c, i);
+}
+
+/* --- the peer's window and the slower paths */
+
+__u32 cover(const struct mps_conn *c, __u32 cwnd[MPS_MAX_PATHS])
+{
+	struct mps_conn covered = *c;
+	const __u32 found = mps_cover(&covered);
+	__u32 i;
+
+	for (i = 0; i < c->nr_paths; i++)
+		cwnd[i] = covered.path[i].cwnd;
+	return found;
 }
 
 /* --- choices: path, reason to wait, bytes, state afterwards */

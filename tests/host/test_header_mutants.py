@@ -8,6 +8,7 @@ import headers
 import hostlib
 import pytest
 import test_copies
+import test_cover
 import test_ecf_extended
 import test_first_sample
 import test_ranges
@@ -33,6 +34,7 @@ JUDGES = {
     "redundant": ("mps_redundant.h", "headers.c", test_redundant, 3_000),
     "reinject": ("mps_reinject.h", "headers.c", test_reinject, 1_500),
     "sample": ("mps_minrtt.h", "headers.c", test_first_sample, 200),
+    "cover": ("mps_cover.h", "headers.c", test_cover, 2_000),
     "sndbuf": ("mps_sndbuf.h", "headers.c", test_sndbuf, 500),
     "ecf": ("mps_ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
 }
@@ -251,6 +253,30 @@ MUTANTS = {
         "room-for-one": ("mps_cwnd_room(p) < c->unacked + c->unit", "mps_cwnd_room(p) < c->unit", "pick"),
         "room-to-spare": ("mps_cwnd_room(p) < c->unacked + c->unit", "mps_cwnd_room(p) <= c->unacked + c->unit", "pick"),
         "itself-counts": ("i == lead || ", "", "pick"),
+    },
+    "cover": {
+        "one-round-trip": ("unacked, 2 * rate)", "unacked, rate)", "cover"),
+        "what-is-left-only": ("c->wnd_left + c->unacked", "c->wnd_left", "cover"),
+        "fastest-rate": ("rate += mps_likely_rate(p)", "rate = mps_max(rate, mps_likely_rate(p))", "cover"),
+        "rate-of-all": ("if (mps_is_usable(p, tier))\n", "", "cover"),
+        "rtt-of-all": ("if (mps_is_usable(p, tier) && p->srtt_us &&", "if (p->srtt_us &&", "cover"),
+        "unknown-is-shortest": ("&& p->srtt_us && p->srtt_us < rtt", "&& p->srtt_us < rtt", "cover"),
+        "bottleneck-runs-dry": ("p->min_rtt_us * 3ULL / 2", "0", "cover"),
+        "no-queue-at-all": ("p->min_rtt_us * 3ULL / 2", "p->min_rtt_us", "cover"),
+        "rtt-of-32-bits": ("p->min_rtt_us * 3ULL / 2", "p->min_rtt_us * 3 / 2", "cover"),
+        "the-lesser-of-both": ("mps_min(mps_max(us, least), MPS_RTT_MAX)", "mps_min(mps_min(us, least), MPS_RTT_MAX)", "cover"),
+        "less-than-half": ("mps_max(bytes / p->mss, p->cwnd / 2)", "bytes / p->mss", "cover"),
+        "always-half": ("mps_max(bytes / p->mss, p->cwnd / 2)", "p->cwnd / 2", "cover"),
+        "bytes-as-segments": ("bytes / p->mss,", "bytes,", "cover"),
+        "none-at-all": ("mps_min(mps_max(segments, 1), p->cwnd)", "mps_min(segments, p->cwnd)", "cover"),
+        "more-than-the-window": ("(__u32)mps_min(mps_max(segments, 1), p->cwnd)", "(__u32)mps_max(segments, 1)", "cover"),
+        "fastest-too": ("p->srtt_us <= rtt || ", "", "cover"),
+        "as-fast-too": ("p->srtt_us <= rtt", "p->srtt_us < rtt", "cover"),
+        "slow-start-too": ("p->ssthresh == ~0U ||", "", "cover"),
+        "unknown-rate-too": (" ||\n\t\t    !p->rate)", ")", "cover"),
+        "backups-too": ("!mps_is_usable(p, (__u32)tier) || p", "p", "cover"),
+        "counts-all": ("found += cwnd < p->cwnd;", "found++;", "cover"),
+        "counts-equals": ("cwnd < p->cwnd;", "cwnd <= p->cwnd;", "cover"),
     },
     "reinject": {
         "queue-always": ("in_vain > mss && ", "", "until done"),

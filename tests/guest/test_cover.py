@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A slower subflow gets no queue whose loss would fill the peer's window, in virtual time."""
+
+import pytest
+from cells import bench_lab, downloads, netlab, sent
+from traffic import connection, ss, upload
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("_shared")]
+SIZE = 24_000_000
+# The thin one's RTT grows from 20 to 80 ms before its queue drops a segment. That one is there
+# again after two of them, in which both paths carry 1.6 MB.
+UNLIKE = tuple(
+    netlab.Path(n, mbit=mbit, rtt_ms=20).roomy()
+    for n, mbit in (("thin", 20), ("fat", 60))
+)
+TIGHT = 700_000
+AMPLE = 16 << 20
+
+
+def on_the_thin_one(shared, cover):
+    """Its bytes of a download into a small receive buffer; a quarter is what its rate is worth."""
+    shared.need("bpf_minrtt", values=("copy=0", f"cover={cover}"))
+    return sent(downloads("bpf_minrtt", UNLIKE, [SIZE], receive=TIGHT))[0]
+
+
+def test_a_tight_window(_shared):
+    """The fat one does not stand still while the thin one sends again what it lost."""
+    without, covered = on_the_thin_one(_shared, 0), on_the_thin_one(_shared, 1)
+    assert covered < 0.95 * without, (covered, without)
+
+
+def test_a_window_that_takes_it(_shared):
+    """Then the queue is TCP's own business, which fills it until a segment is dropped."""
+    _shared.need("bpf_minrtt", values=("copy=0",))
+    with bench_lab(*UNLIKE) as lab:
+        lab.client.scheduler = "bpf_minrtt"
+        lab.server.sysctl("ipv4/tcp_rmem", f"4096 {AMPLE} {AMPLE}")
+        with connection(lab) as conn:
+            upload(conn, SIZE).finish()
+            thin, _ = (subflow for _, subflow in sorted(ss(lab.client).items()))
+    assert thin.get("bytes_retrans", 0)
