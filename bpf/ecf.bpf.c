@@ -13,6 +13,9 @@
 #include "writer.h"
 #include "mps_ecf_extended.h"
 
+/* What is left is what it looks at itself, by windows as they are. */
+#define MPS_COVER 1
+
 MPS_TUNABLE(ahead, 250, 0, 1000, 1000,
 	    "expect this part of what was sent to follow, while the writer waits");
 

@@ -37,15 +37,16 @@ char _license[] SEC("license") = "GPL";
 #define MPS_FIT 500
 #endif
 #ifndef MPS_COVER
-#define MPS_COVER 1
+#define MPS_COVER 2
 #endif
 
 /* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
 MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
 MPS_TUNABLE(fit, MPS_FIT, 0, 1000, 1000,
 	    "room wanted: part of the next fragment, or an eighth of the window");
-MPS_TUNABLE(cover, MPS_COVER, 0, 1, 1,
-	    "a slower subflow has no queue whose loss would fill the peer's window");
+MPS_TUNABLE(
+	cover, MPS_COVER, 0, 2, 1,
+	"no queue on slower subflows whose loss would fill the peer's window, 2: or delay the end");
 MPS_TUNABLE(sndbuf, 1, 0, 1, 1, "the send buffer takes what all carry in the slowest's round trip");
 MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
 
@@ -232,6 +233,14 @@ static __always_inline struct mps_verdict mps_unpack(__u64 word)
 	return v;
 }
 
+static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps_conn *c)
+{
+	const __u32 how = cover;
+
+	if (how)
+		mps_cover(c, how < 2 || mps_writer_waits(msk));
+}
+
 /* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
 static __always_inline int
 mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv))
@@ -252,8 +261,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	st->snap.fit = (__u16)(st->snap.unit * fit / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
-	if (cover)
-		mps_cover(&st->snap);
+	mps_cover_repairs(msk, &st->snap);
 	MPS_ON_SEND(msk, &st->snap, &st->priv);
 	v = mps_unpack(decide(&st->snap, &st->priv));
 	mps_count_verdict(st, v);

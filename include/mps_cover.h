@@ -6,11 +6,12 @@
  * does not take what all paths carry in that time, 2 * sum(BW) * RTT, all of them stand still.
  * RFC 6182, section 5.3, wants a receive buffer of just that size. A receiver makes it as
  * large as the RTTs need that it sees (mptcp_rcv_space_adjust(), net/mptcp/protocol.c), and
- * TCP then fills its queue on the slower path until a segment is dropped.
+ * TCP then fills its queue on the slower path until a segment is dropped. At the end of the
+ * data it is the same with what is left in place of W: such a loss delays the end.
  *
  * So a path whose RTT is not the smallest may have on its way what it delivers in
  *
- *   max(W / (2 * sum(BW)), 1.5 * RTT_min)
+ *   max(min(W, left) / (2 * sum(BW)), 1.5 * RTT_min)
  *
  * and half of its window in any case, which is what the loss would leave. The second term
  * keeps its bottleneck busy whatever the window. Not in its first slow start: it ends by
@@ -21,11 +22,17 @@
 
 #include "mps_time.h"
 
-/* us for which the peer's window covers a repair; huge while no path's rate is known */
-MPS_FN __u64 mps_covered_us(const struct mps_conn *c MPS_ARG, __u32 tier)
+/*
+ * us for which the peer's window, or what is left, covers a repair; huge while no path's rate
+ * is known. more: more data follows, as the writer waits for room.
+ */
+MPS_FN __u64 mps_covered_us(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 more)
 {
-	__u64 rate = 0;
+	__u64 rate = 0, fresh = c->wnd_left;
 	__u32 i;
+
+	if (!more)
+		fresh = mps_min(fresh, c->pending);
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
@@ -35,7 +42,7 @@ MPS_FN __u64 mps_covered_us(const struct mps_conn *c MPS_ARG, __u32 tier)
 		if (mps_is_usable(p, tier))
 			rate += mps_likely_rate(p);
 	}
-	return mps_duration(c->wnd_left + c->unacked, 2 * rate);
+	return mps_duration(fresh + c->unacked, 2 * rate);
 }
 
 /* In us, of the usable paths; ~0: none is known. */
@@ -64,8 +71,11 @@ static __always_inline __u32 mps_covered_cwnd(const struct mps_path *p, __u64 us
 	return (__u32)mps_min(mps_max(segments, 1), p->cwnd);
 }
 
-/* get_send: takes from the windows in the snapshot what is not covered. Returns from how many. */
-MPS_FN __u32 mps_cover(struct mps_conn *c MPS_ARG)
+/*
+ * get_send: takes from the windows in the snapshot what is not covered. Returns from how many.
+ * more: see mps_covered_us().
+ */
+MPS_FN __u32 mps_cover(struct mps_conn *c MPS_ARG, __u32 more)
 {
 	const __s32 tier = mps_usable_tier(c);
 	__u32 i, rtt, cwnd, found = 0;
@@ -73,7 +83,7 @@ MPS_FN __u32 mps_cover(struct mps_conn *c MPS_ARG)
 
 	if (tier < 0)
 		return 0;
-	us = mps_covered_us(c, (__u32)tier);
+	us = mps_covered_us(c, (__u32)tier, more);
 	rtt = mps_shortest_rtt(c, (__u32)tier);
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		struct mps_path *p = &c->path[i];

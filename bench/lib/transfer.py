@@ -32,6 +32,8 @@ def make_socket(lab, role, mptcp):
     # Python's own time limits would make the socket one that never blocks.
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", MAX_SECONDS, 0))
+    # Or Nagle's rule holds the last short segment back for a round trip, of whichever path has it.
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 

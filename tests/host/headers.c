@@ -89,10 +89,10 @@ __u32 sndbuf_share(const struct mps_conn *c, __u32 i)
 
 /* --- the peer's window and the slower paths */
 
-__u32 cover(const struct mps_conn *c, __u32 cwnd[MPS_MAX_PATHS])
+__u32 cover(const struct mps_conn *c, __u32 more, __u32 cwnd[MPS_MAX_PATHS])
 {
 	struct mps_conn covered = *c;
-	const __u32 found = mps_cover(&covered);
+	const __u32 found = mps_cover(&covered, more);
 	__u32 i;
 
 	for (i = 0; i < c->nr_paths; i++)

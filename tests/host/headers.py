@@ -41,7 +41,7 @@ HEADERS = {
     "ecf_look_ahead": (U64, U64, U64, U32, U64, U32, U32, P),
     "ecf_paper_pick": (None, P, U32, U32, P),
     "sndbuf_share": (U32, P, U32),
-    "cover": (U32, P, P),
+    "cover": (U32, P, U32, P),
     "until_done": (U32, U32, U32, U32, U32, U32),
     "outlook_init": (None, P),
     "outlook_add": (U32, P, P, U32, U32, U64),

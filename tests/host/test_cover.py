@@ -22,13 +22,14 @@ def window(p):
     return min(p.cwnd * p.mss, headers.MOST_BYTES)
 
 
-def covered(c):
-    """us for which the peer's window takes what all paths carry, twice."""
+def covered(c, more):
+    """us for which the peer's window, or what is left, is what all paths carry, twice."""
+    fresh = c.wnd_left if more else min(c.wnd_left, c.pending)
     total = sum(rate(c.paths[i]) for i in usable(c))
-    return min(c.wnd_left + c.unacked, headers.MOST_BYTES) * SECOND // (2 * total or 1)
+    return min(fresh + c.unacked, headers.MOST_BYTES) * SECOND // (2 * total or 1)
 
 
-def windows(c):
+def windows(c, more):
     """The windows after that."""
     found = [p.cwnd for p in c.paths]
     rtts = [c.paths[i].srtt for i in usable(c) if c.paths[i].srtt]
@@ -36,15 +37,15 @@ def windows(c):
         p = c.paths[i]
         if not rtts or p.srtt <= min(rtts) or p.ssthresh == UNKNOWN or not p.rate:
             continue
-        us = min(max(covered(c), p.behind * 3 // 2), headers.MOST_RTT)
+        us = min(max(covered(c, more), p.behind * 3 // 2), headers.MOST_RTT)
         allowed = p.rate * us // SECOND // p.mss
         found[i] = min(p.cwnd, max(allowed, p.cwnd // 2, 1))
     return found
 
 
-def ask(lib, snapshot, nr):
+def ask(lib, snapshot, more, nr):
     cwnd = (ctypes.c_uint32 * MAX_PATHS)()
-    found = lib.cover(snapshot, cwnd)
+    found = lib.cover(snapshot, more, cwnd)
     return list(cwnd)[:nr], found
 
 
@@ -67,21 +68,24 @@ def any_case(rng):
     whole = rng.choice([draw(rng, 1 << 63), *[min(near, 1 << 62)] * 5])
     c.unacked = rng.randint(0, whole)
     c.wnd_left = whole - c.unacked
-    return c
+    c.pending = rng.choice(
+        [0, c.wnd_left, rng.randint(0, c.wnd_left), draw(rng, 1 << 63)]
+    )
+    return c, rng.randint(0, 1)
 
 
 @functools.cache
 def cases(seed, count):
     rng = random.Random(seed)
     made = [any_case(rng) for _ in range(count)]
-    return [(c, c.snapshot(), windows(c)) for c in made]
+    return [(c, more, c.snapshot(), windows(c, more)) for c, more in made]
 
 
 def faults(lib, seed, count):
     return {
         "cover"
-        for c, snapshot, right in cases(seed, count)
-        if ask(lib, snapshot, len(right))
+        for c, more, snapshot, right in cases(seed, count)
+        if ask(lib, snapshot, more, len(right))
         != (right, sum(w < p.cwnd for w, p in zip(right, c.paths, strict=True)))
     }
 
@@ -90,7 +94,7 @@ def test_random_states(lib):
     assert not faults(lib, 1, STATES)
     parts = [
         Fraction(w, p.cwnd)
-        for c, _, right in cases(1, STATES)
+        for c, *_, right in cases(1, STATES)
         for w, p in zip(right, c.paths, strict=True)
     ]
     less = [part for part in parts if part < 1]
@@ -105,10 +109,11 @@ def test_by_hand(lib):
         srtt=67_000, cwnd=120, mss=1400, rate=2_500_000, ssthresh=50, behind=20_000
     )
     c = Conn([fat, thin], unacked=700_000, wnd_left=40_000)
-    assert ask(lib, c.snapshot(), 2) == ([160, 66], 1)
+    assert ask(lib, c.snapshot(), 1, 2) == ([160, 66], 1)
     # its bottleneck is kept busy: 90 ms, 225 KB, where an empty path has 60
     thin.behind, thin.cwnd = 60_000, 200
-    assert ask(lib, c.snapshot(), 2) == ([160, 160], 1)
-    # a window of 1.4 MB takes what both carry in 70 ms
-    thin.behind, thin.cwnd, c.wnd_left = 20_000, 120, 700_000
-    assert ask(lib, c.snapshot(), 2) == ([160, 120], 0)
+    assert ask(lib, c.snapshot(), 1, 2) == ([160, 160], 1)
+    # a window of 1.4 MB takes what both carry in 70 ms, unless there is less to send
+    thin.behind, thin.cwnd, c.wnd_left, c.pending = 20_000, 120, 700_000, 40_000
+    assert ask(lib, c.snapshot(), 1, 2) == ([160, 120], 0)
+    assert ask(lib, c.snapshot(), 0, 2) == ([160, 66], 1)

@@ -256,7 +256,10 @@ MUTANTS = {
     },
     "cover": {
         "one-round-trip": ("unacked, 2 * rate)", "unacked, rate)", "cover"),
-        "what-is-left-only": ("c->wnd_left + c->unacked", "c->wnd_left", "cover"),
+        "without-what-is-out": ("fresh + c->unacked", "fresh", "cover"),
+        "end-ignored": ("\tif (!more)\n", "\tif (0)\n", "cover"),
+        "always-the-end": ("\tif (!more)\n", "", "cover"),
+        "beyond-the-window": ("mps_min(fresh, c->pending)", "c->pending", "cover"),
         "fastest-rate": ("rate += mps_likely_rate(p)", "rate = mps_max(rate, mps_likely_rate(p))", "cover"),
         "rate-of-all": ("if (mps_is_usable(p, tier))\n", "", "cover"),
         "rtt-of-all": ("if (mps_is_usable(p, tier) && p->srtt_us &&", "if (p->srtt_us &&", "cover"),
