@@ -111,6 +111,7 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
 				tp->rtt_min.s[0].v);
+	p->min_rtt_us = tp->rtt_min.s[0].v;
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->flags = (__u16)mps_snap_flags(subflow, ssk, tp);
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
@@ -214,8 +215,6 @@ static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 					mps_gap(tp->sacked_out | tp->lost_out | tp->retrans_out,
 						tp->write_seq - tp->snd_una, (__u32)tp->rack.mstamp,
 						r->now_us));
-		if (r->frag == r->frag_end)
-			c->path[n].min_rtt_us = tp->rtt_min.s[0].v;
 		MPS_ON_PATH(msk, &c->path[n], tp, s, r->now_us);
 		if (age < c->age_us)
 			c->age_us = age;

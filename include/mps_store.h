@@ -147,7 +147,6 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
-	p->behind = 0;
 	age = mps_ranges_age(&s->ranges, r->frag, mps_counted_end(r, p->mss), r->now_us);
 	if (age != MPS_NEVER) {
 		p->behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
