@@ -33,7 +33,6 @@ MPS_FN __u64 mps_covered_us(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 
 
 	if (!more)
 		fresh = mps_min(fresh, c->pending);
-
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
