@@ -63,12 +63,17 @@ struct mps_outlook {
  * in its queue, unless earlier ones were copied: the other end has those, but
  * they still have to be delivered, in front of it. It shows in acknowledgements
  * of the subflow, worth more than a segment, that did not move the connection's.
- * Then it may be anywhere in the queue, and is taken to be at its end.
+ * Then it may be anywhere in the queue, and is taken to be at its end. No more than
+ * the subflow delivers in an RTT without a queue says nothing: another one, with
+ * a shorter way back, may have told of it before.
  */
-static __always_inline __u32 mps_until_done(const struct mps_fragment *f, __u32 owed, __u32 in_vain,
-					    __u32 mss)
+static __always_inline __u32 mps_until_done(const struct mps_fragment *f, const struct mps_path *p,
+					    __u32 owed, __u32 in_vain)
 {
-	return in_vain > mss && owed > f->left ? owed : f->left;
+	const __u64 rate = mps_min(mps_likely_rate(p), ~0U);
+	const __u64 early = rate * p->min_rtt_us / MPS_USEC;
+
+	return in_vain > mps_max(p->mss, early) && owed > f->left ? owed : f->left;
 }
 
 /*

@@ -106,6 +106,7 @@ struct tcp_sock {
 	__u64 bytes_acked;
 	__u64 bytes_sent;
 	bool is_mptcp;
+	__u8 nonagle : 4;
 };
 
 struct mptcp_sched_ops {

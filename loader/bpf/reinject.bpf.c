@@ -3,8 +3,8 @@
  * Early copies for connections that the kernel's own scheduler serves: `use
  * default --reinject`. At each segment that arrives on an MPTCP subflow, when
  * nothing is left to give out, it looks at the connection's subflows, and asks
- * for a retransmission pass where a copy pays (mps_reinject.h). What is sent,
- * and where, decides the default's own get_retrans.
+ * for a retransmission pass where a copy pays (mps_reinject.h), or a short end is
+ * held back. What is sent, and where, decides the default's own get_retrans.
  *
  * It sees every TCP segment of the machine. A socket that is not MPTCP costs
  * one read; a namespace that did not opt in, one look into a hash besides.
@@ -25,6 +25,8 @@
 #define TCP_CA_Loss 4
 /* include/net/tcp.h */
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
+/* of tcp_sock.nonagle, what TCP_CORK sets */
+#define TCP_NAGLE_CORK 2
 
 char _license[] SEC("license") = "GPL";
 
@@ -121,6 +123,7 @@ static __always_inline void read_path(struct mps_path *p, struct tcp_sock *tp)
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->rate = mps_last_rate(tp->rate_delivered, p->mss, tp->rate_interval_us);
+	p->min_rtt_us = tp->rtt_min.s[0].v;
 }
 
 /* What the segment that is just coming in says of its own subflow. */
@@ -128,14 +131,35 @@ struct news {
 	struct tcp_sock *tp;
 	__u32 ack;     /* which TCP will take notice of in a moment, long before the pass */
 	__u32 in_vain; /* mps_until_done() */
+	__u32 out;     /* bytes that the connection has on its way */
+	__u32 held;    /* subflows that hold a short end back */
 };
+
+/*
+ * Is what it still has a short end that waits for the writer to uncork, and not the end of all
+ * data? Behind it the rest waits at the receiver; the bridge pushes it before the pass that is
+ * asked for.
+ */
+static __always_inline bool holds_back(struct tcp_sock *tp, const struct mps_path *p,
+				       const struct news *news)
+{
+	__u32 ack = tp->snd_una;
+
+	barrier_var(ack); /* or the compiler chooses between two addresses, of unlike memory */
+	if (tp == news->tp)
+		ack = news->ack;
+	/* what the segment acknowledges here is still among what is on its way */
+	return p->unsent && p->unsent < p->mss && ack == tp->snd_nxt &&
+	       p->unsent + (ack - tp->snd_una) < news->out &&
+	       BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK;
+}
 
 /*
  * Adds the subflow at this address of a list that may change meanwhile; returns
  * the address of the next.
  */
 static __noinline __u64 add(struct mps_outlook *o, __u64 at, const struct mps_fragment *f,
-			    const struct news *news)
+			    struct news *news)
 {
 	struct mptcp_subflow_context *subflow = bpf_core_cast(
 		(void *)(at - bpf_core_field_offset(struct mptcp_subflow_context, node)),
@@ -150,17 +174,18 @@ static __noinline __u64 add(struct mps_outlook *o, __u64 at, const struct mps_fr
 	p.flags = (__u16)flags_of(subflow, ssk, tp);
 	if (tp == news->tp && news->ack == tp->write_seq)
 		p.flags |= MPS_PATH_IDLE;
+	news->held += holds_back(tp, &p, news);
 	/* its queue is empty then, and so is the path's for all that it knows */
-	if (p.flags & MPS_PATH_IDLE && tp->rtt_min.s[0].v < p.srtt_us)
-		p.srtt_us = tp->rtt_min.s[0].v ?: 1;
-	bytes = mps_until_done(f, tp->write_seq - tp->snd_una, tp == news->tp ? news->in_vain : 0,
-			       p.mss);
+	if (p.flags & MPS_PATH_IDLE && p.min_rtt_us < p.srtt_us)
+		p.srtt_us = p.min_rtt_us ?: 1;
+	bytes = mps_until_done(f, &p, tp->write_seq - tp->snd_una,
+			       tp == news->tp ? news->in_vain : 0);
 	mps_outlook_add(o, &p, f->whole, bytes, tp == news->tp ? 0 : silent);
 	return (__u64)subflow->node.next;
 }
 
 static __always_inline bool pays(struct mps_reinject_ns *ns, const struct mptcp_sock *msk,
-				 const struct news *news)
+				 struct news *news)
 {
 	const __u64 head = (__u64)msk + bpf_core_field_offset(struct mptcp_sock, conn_list);
 	const struct mps_fragment f = oldest(msk);
@@ -173,7 +198,8 @@ static __always_inline bool pays(struct mps_reinject_ns *ns, const struct mptcp_
 			break;
 		at = add(&o, at, &f, news);
 	}
-	if (mps_reinject_pays(&o))
+	/* nobody but the retransmission timer would end that */
+	if (mps_reinject_pays(&o) || news->held)
 		return true;
 	count(ns, o.copy_us == MPS_NEVER_US ? MPS_R_NO_IDLE : MPS_R_NO_GAIN);
 	return false;
@@ -234,6 +260,8 @@ int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 	una = (__u32)msk->snd_una;
 	news.tp = tp;
 	news.ack = bpf_ntohl(news.ack);
+	news.held = 0;
+	news.out = (__u32)(msk->snd_nxt - msk->snd_una);
 	news.in_vain = in_vain(m, una, tp->snd_una);
 	if (pays(ns, msk, &news))
 		count(ns, ask(m, sk, una, tp->srtt_us >> 5));

@@ -7,7 +7,7 @@ from ctypes import c_uint64
 from dataclasses import dataclass
 
 import headers
-from headers import GROW, NEVER, RATE, duration, finish
+from headers import GROW, NEVER, RATE, SECOND, duration, finish
 from hostlib import ACTIVE, BACKUP, IDLE, LOSS, SENDS, SNDBUF, Path_
 from stateful import UNKNOWN, draw
 
@@ -26,7 +26,13 @@ class Subflow:
 
 def until_done(s, left):
     """In front of its queue, or, when earlier data was copied, at the end of it."""
-    return max(s.owed, left) if s.in_vain > s.path.mss else left
+    return max(s.owed, left) if s.in_vain > may_be_early(s.path) else left
+
+
+def may_be_early(p):
+    """Bytes: of an RTT without a queue, behind being that RTT here; at least a segment."""
+    rate = min(headers.rate_of(p), UNKNOWN)
+    return max(p.mss, rate * p.behind // SECOND)
 
 
 def busy(s, left):
@@ -70,7 +76,9 @@ def cases(seed, count):
             p.flags &= ~BACKUP if rng.random() < 0.5 else UNKNOWN
             late = p.srtt + 4 * p.mdev + rng.choice([-1, 0, 1])
             late = rng.choice([0, max(0, late), draw(rng, 1 << 40)])
-            vain = rng.choice([0, p.mss, p.mss + 1, draw(rng, UNKNOWN)])
+            p.behind = rng.choice([0, rng.randint(0, 300_000), draw(rng, UNKNOWN)])
+            turn = min(may_be_early(p), UNKNOWN - 1)
+            vain = rng.choice([0, p.mss, p.mss + 1, turn, turn + 1, draw(rng, UNKNOWN)])
             subflows.append(Subflow(p, min(draw(rng, 2 * whole), UNKNOWN), vain, late))
         made.append((subflows, whole, rng.randint(0, whole)))
     return made
@@ -82,7 +90,7 @@ def faults(lib, seed, count):
         o, counted = (c_uint64 * 2)(), []
         lib.outlook_init(o)
         for s in subflows:
-            owed = lib.until_done(whole, left, s.owed, s.in_vain, s.path.mss)
+            owed = lib.until_done(whole, left, s.owed, s.in_vain, s.path.pack())
             if owed != until_done(s, left):
                 wrong.add("until done")
             counted.append(lib.outlook_add(o, s.path.pack(), whole, owed, s.silent))
@@ -143,3 +151,14 @@ def test_by_hand(lib):
     assert ask(lib, [(idle, 0), (near, 0), (working, 0)])
     near.srtt = 0
     assert not ask(lib, [(near, 0), (working, 0)])
+
+
+def test_what_another_way_back_told_of(lib):
+    """1 MB/s over 60 ms: what the other end had may be known 60 KB before the subflow tells."""
+    p = Path_(srtt=100_000, rate=1_000_000, behind=60_000, mss=1000)
+    assert lib.until_done(9_000, 9_000, 80_000, 60_000, p.pack()) == 9_000
+    assert lib.until_done(9_000, 9_000, 80_000, 60_001, p.pack()) == 80_000
+    # a slow one has less on its way back
+    p.rate = 10_000
+    assert lib.until_done(9_000, 9_000, 80_000, 1_000, p.pack()) == 9_000
+    assert lib.until_done(9_000, 9_000, 80_000, 1_001, p.pack()) == 80_000
