@@ -39,6 +39,15 @@ def without_bridge():
         yield
 
 
+def load_alone(name):
+    """Where there is no bridge module to be found: a note says what is missing."""
+    said = sched("--json", "load", name, prefix=WITHOUT_MODULES)
+    assert said.code == 0, said
+    (note,) = said.data["notes"]
+    assert "mptcp_sched_bpf" in note and "copies" in note
+    assert not bridge_loaded()
+
+
 def both_carry(lab, name):
     """A transfer by that scheduler: its hash is right and both paths took part."""
     lab.client.scheduler = name
@@ -62,8 +71,7 @@ def found_by_doctor(*prefix):
 
 def test_schedulers_need_no_bridge(labs, without_bridge):
     assert ok("show")["kernel"]["support"] == "native"
-    ok("load", "bpf_ecf")
-    assert not bridge_loaded()
+    load_alone("bpf_ecf")
     both_carry(labs().endpoints(), "bpf_ecf")
     ok("unload", "bpf_ecf")
     assert not bridge_loaded()
@@ -96,7 +104,8 @@ def test_doctor(without_bridge):
 
 
 def test_the_bridge_adds_its_kfunc_and_no_more(labs, without_bridge, compiled):
-    """Schedulers go on with the kernel's own functions: none of them holds the bridge."""
+    """A scheduler that was loaded without it goes on with the kernel's own functions."""
+    load_alone("bpf_ecf")
     log = KernelLog()
     run("modprobe", "mptcp_sched_bpf")
     (said,) = [
@@ -105,7 +114,6 @@ def test_the_bridge_adds_its_kfunc_and_no_more(labs, without_bridge, compiled):
     log.close()
     assert said.endswith("only the bridge's own functions are added")
     lab = labs().endpoints()
-    ok("load", "bpf_ecf")
     lab.client.scheduler = "bpf_ecf"
     with connection(lab) as conn, Object(compiled("asks")) as asks:
         # the one that calls it does hold the bridge
@@ -137,10 +145,6 @@ def test_load_brings_the_bridge_to_who_asks(labs, without_bridge, compiled):
 
 
 def test_who_asks_works_without_it_too(labs, without_bridge, compiled):
-    said = sched("--json", "load", compiled("asking"), prefix=WITHOUT_MODULES)
-    assert said.code == 0, said
-    (note,) = said.data["notes"]
-    assert "mptcp_sched_bpf" in note and "copies" in note
-    assert not bridge_loaded()
+    load_alone(compiled("asking"))
     both_carry(labs().endpoints(), "t_asking")
     ok("unload", "t_asking")
