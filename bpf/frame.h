@@ -62,6 +62,9 @@ MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets l
 #ifndef MPS_ON_GIVEN
 #define MPS_ON_GIVEN(store, now_us)
 #endif
+#ifndef MPS_SNDBUF
+#define MPS_SNDBUF(c, path) mps_sndbuf_share(c, path)
+#endif
 #ifndef MPS_ENDS_BURST
 #define MPS_ENDS_BURST(c, v) false
 #endif
@@ -280,7 +283,7 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	if (v.bytes && MPS_ENDS_BURST(&st->snap, v))
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
-		r.sndbuf = mps_sndbuf_share(&st->snap, (__u32)v.path);
+		r.sndbuf = MPS_SNDBUF(&st->snap, (__u32)v.path);
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
@@ -371,6 +374,9 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	/* without copies it was asked for to make the core try to send on, which it does now */
 	if (memo->copies && !(MPS_CLOCK_ASKS))
 		return -EAGAIN;
+	/* what one had room for the others must have, too, though the writer is done since */
+	if (MPS_COPIES_AMID && sndbuf)
+		r.sndbuf = MPS_SNDBUF(&st->snap, 0);
 	lost = memo->copies && mps_lost_behind(&st->snap);
 	/* the timer's pass would put the oldest fragment out of the reach of one for copies */
 	if (lost)

@@ -146,7 +146,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 }
 
 /* As many fragments as one pass may send; they stay in the queue until it is over. */
-#define MPS_PASS_FRAGMENTS 32
+#define MPS_PASS_FRAGMENTS 64
 
 /*
  * For get_retrans: the fragment in question is the first that does not end before `from`,

@@ -10,7 +10,7 @@
  *    so each byte goes over each subflow at most once as a copy (less than a segment
  *    at the end of a fragment does not count: mps_counted_end());
  *  - only into free window of a subflow of the tier that carries data, so at
- *    most one congestion window per RTT.
+ *    most one congestion window per RTT (mps_redundant.h: a batch per RTT).
  *
  * They stop with the acknowledgement at data level, which moves the fragment,
  * or with new data.

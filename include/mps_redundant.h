@@ -5,10 +5,11 @@
  * it first, copies follow by way of retransmission at once. That road begins at
  * the oldest unacknowledged fragment, and where that one has been copied it goes
  * no further. So new data is given out in batches ("strict") of so many
- * fragments at most, as far as the first subflow has room for them, then nothing
- * until all of it is acknowledged, or parts of it would never be copied. A slow,
- * full or dead subflow delays nothing: unless it keeps up with the first, it gets
- * no copy while it has no room.
+ * fragments at most, then nothing until all of it is acknowledged, or parts of it
+ * would never be copied. That wait is a round trip in which nothing is sent, so a
+ * batch is several windows long ("windows"): what waits in a subflow's own queue is
+ * in the others' queues, too, and late nowhere. A slow, full or dead subflow delays
+ * nothing: unless it keeps up with the first, it gets no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
@@ -18,6 +19,9 @@
 #include "mps_copy.h"
 #include "mps_minrtt.h"
 
+/* Bytes of data in one fragment, at most: sk_page_frag_refill(), net/core/sock.c */
+#define MPS_FRAGMENT (32U << 10)
+
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_redundant_state {
 	__u8 lead;  /* index of the path that has the batch */
@@ -26,8 +30,17 @@ struct mps_redundant_state {
 	__u8 bound; /* mask of those whose windows bound it */
 };
 
-/* along: mask of the paths that take a copy whatever their room */
-MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along)
+/* Bytes that a path takes: so many windows in all, those behind the first in its queue. */
+static __always_inline __u64 mps_redundant_room(const struct mps_path *p, __u32 windows)
+{
+	const __u64 all = (__u64)windows * p->cwnd * p->mss;
+	const __u64 owed = (__u64)p->inflight * p->mss + p->unsent;
+
+	return mps_takes_data(p) && all > owed ? all - owed : 0;
+}
+
+/* along: mask of the paths that take a copy into their queue; they may be a batch behind */
+MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along, __u32 windows)
 {
 	const __s32 tier = mps_usable_tier(c);
 	__u32 i, mask = MPS_COPY_NONE;
@@ -40,7 +53,8 @@ MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along
 		if (i >= c->nr_paths)
 			break;
 		if (mps_is_usable(p, (__u32)tier) &&
-		    (mps_is_available(c, p) || (along >> i & 1 && mps_takes_data(p))) &&
+		    (mps_is_available(c, p) ||
+		     (along >> i & 1 && mps_redundant_room(p, 2 * windows))) &&
 		    !(p->flags & MPS_PATH_CARRIED))
 			mask |= 1U << i;
 	}
@@ -114,43 +128,61 @@ static __always_inline void mps_redundant_begin(const struct mps_conn *c,
  * May the batch that path `lead` has so far, which nobody else has yet, grow by the next
  * fragment? Only while everybody who bounds it has room for all of it.
  */
-MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 lead,
-				 __u32 bound)
+MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier,
+				 const struct mps_redundant_state *st MPS_ARG, __u32 windows)
 {
+	const __u32 lead = st->lead;
 	const struct mps_path *first = &c->path[lead & (MPS_MAX_PATHS - 1)];
 	__u32 i;
 
-	if (lead >= c->nr_paths || !mps_is_usable(first, tier) || !mps_is_available(c, first))
+	if (lead >= c->nr_paths || !mps_is_usable(first, tier) ||
+	    mps_redundant_room(first, windows) < first->mss)
 		return 0;
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
 		if (i >= c->nr_paths)
 			break;
-		if (i == lead || !(bound >> i & 1) || !mps_is_usable(p, tier))
+		if (i == lead || !(st->bound >> i & 1) || !mps_is_usable(p, tier))
 			continue;
-		if (mps_cwnd_room(p) < c->unacked + c->unit)
+		if (mps_redundant_room(p, windows) < c->unacked + c->unit)
 			return 0;
 	}
 	return 1;
 }
 
+/* Paths that could get data, now or when their buffers have room: with one, none gets a copy. */
+MPS_FN __u32 mps_redundant_takers(const struct mps_conn *c MPS_ARG, __u32 tier)
+{
+	__u32 i, found = 0;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		found += mps_is_usable(&c->path[i], tier) && !(c->path[i].flags & MPS_PATH_LOSS);
+	}
+	return found;
+}
+
 /* most: fragments that one pass can copy, at least 1 */
 static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_conn *c,
 							     struct mps_redundant_state *st,
-							     __u32 strict, __u32 most)
+							     __u32 strict, __u32 most,
+							     __u32 windows)
 {
 	const __s32 tier = mps_usable_tier(c);
 	struct mps_verdict v;
 	__s32 i;
 
-	if (!strict || tier < 0)
+	if (!strict || tier < 0 || mps_redundant_takers(c, (__u32)tier) < 2) {
+		st->given = 0;
 		return mps_minrtt_pick(c);
+	}
 	if (!c->unacked) {
 		i = mps_redundant_lead(c, (__u32)tier);
 		mps_redundant_begin(c, st, (__u32)tier, i);
 	} else if (st->given && st->given < most &&
-		   mps_redundant_grows(c, (__u32)tier, st->lead, st->bound)) {
+		   mps_redundant_grows(c, (__u32)tier, st, windows)) {
 		i = st->lead;
 	} else {
 		return mps_wait_for(MPS_WAIT_COPIES);
@@ -160,17 +192,23 @@ static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_co
 	st->lead = (__u8)i;
 	st->given++;
 	v = mps_send_on(c, (__u32)i);
-	/* one fragment at a time, so that they are counted */
-	v.bytes = (__u32)mps_min(v.bytes, c->unit ?: v.bytes);
+	/* one fragment at a time, so that they are counted; there may be no room in the window */
+	v.bytes = (__u32)mps_min(c->wnd_left, mps_min(c->unit ?: v.bytes, MPS_MAX_BURST));
 	return v;
 }
 
 /* Every path that could carry the fragment and has not yet. It ends the batch. */
 static __always_inline __u32 mps_redundant_copies(const struct mps_conn *c,
-						  struct mps_redundant_state *st)
+						  struct mps_redundant_state *st, __u32 windows)
 {
 	st->given = 0;
-	return mps_redundant_lackers(c, st->along);
+	return mps_redundant_lackers(c, st->along, windows);
+}
+
+/* Bytes of send buffer in which a batch finds room: its segments take up to twice their data. */
+static __always_inline __u32 mps_redundant_sndbuf(__u32 most)
+{
+	return 2 * most * MPS_FRAGMENT;
 }
 
 #endif /* MPS_REDUNDANT_H */

@@ -12,11 +12,13 @@ from traffic import connection, download, info, ss
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
 NAME = "bpf_redundant"
-SIZE = 256 << 10
+SIZE, LONG = 256 << 10, 4 << 20
 # A path without room at the moment of a copy has it a segment later, and misses
 # what was acknowledged till then: seen with one segment of one fragment.
 KEPT_UP = 0.99
-# Of the retransmission timer: alone, a path needs none, one fragment after the other.
+# Of a long transfer, in which a path's own losses may let it fall behind for a moment: 0.98 was seen.
+NEARLY = 0.95
+# Of the retransmission timer, which a path alone does not need.
 TIMER_ROUNDS = 2
 
 
@@ -33,15 +35,15 @@ def received(lab):
     ]
 
 
-def measure(paths, during=lambda lab, transfer: None):
+def measure(paths, during=lambda lab, transfer: None, size=SIZE, name=NAME):
     """A download after a short one: seconds, payload bytes per path, the sender's statistics."""
     with bench_lab(*paths) as lab:
-        lab.server.scheduler = NAME
+        lab.server.scheduler = name
         with connection(lab) as conn:
             download(conn, 64 << 10).finish().acknowledged()
             time.sleep(1)
             before = received(lab)
-            transfer = download(conn, SIZE)
+            transfer = download(conn, size)
             during(lab, transfer)
             transfer.finish().acknowledged()
             # what is still on its way, on the slower paths
@@ -72,6 +74,45 @@ def test_every_byte_on_every_path(count, rtt_ms):
     assert max(carried) <= SIZE, carried
 
 
+@pytest.fixture
+def passes_go_on(kernel_release):
+    """From one fragment to the next."""
+    return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
+
+
+@pytest.mark.parametrize("rtt_ms", [40, 80])
+def test_several_windows_in_a_round_trip(rtt_ms, passes_go_on):
+    """All of it on every path, and the wait for its acknowledgement seldom.
+
+    Seen to be 1.38 and 1.56 times as fast. Where a pass copies one fragment only, so does the
+    batch have one.
+    """
+    paths = [path(name, rtt_ms=rtt_ms) for name in ("one", "two")]
+    seconds = {}
+    for windows in (1, 8):
+        ok("load", NAME, "--set", f"windows={windows}")
+        seconds[windows], carried, _ = measure(paths, size=LONG)
+        assert min(carried) > NEARLY * LONG, (windows, carried)
+        assert max(carried) <= LONG, (windows, carried)
+        ok("unload", NAME)
+    faster = seconds[1] / seconds[8]
+    assert faster > 1.15 if passes_go_on else 0.95 < faster < 1.05, seconds
+
+
+def test_alone_it_waits_for_nothing():
+    """A single path is as fast as with bpf_minrtt, and needs no timer.
+
+    Seen to take 1.2 times as long, on 6.12 twice, when it waited for copies that nobody could get.
+    """
+    seconds = {}
+    for name in ("bpf_minrtt", NAME):
+        ok("load", name)
+        seconds[name], _, found = measure([path("one")], name=name, size=LONG)
+    assert seconds[NAME] < 1.05 * seconds["bpf_minrtt"], seconds
+    counters = found["counters"]
+    assert counters["retransmissions"] + counters["retrans_none"] <= TIMER_ROUNDS, found
+
+
 def becomes(i, **values):
     """For `measure`: in mid-transfer path i is no longer as it was."""
 
@@ -91,19 +132,18 @@ def test_a_dead_path_stops_nothing(dead):
     the retransmission timer runs, or dropped in the jiffy of the last pass.
     """
     ok("load", NAME)
-    alone, _, found = measure([path("one")])
-    counters = found["counters"]
-    assert counters["retransmissions"] + counters["retrans_none"] <= TIMER_ROUNDS, found
-    seconds, carried, _ = measure([path("one"), path("two")], becomes(dead, loss=100))
-    assert seconds < 1.25 * alone, (seconds, alone)
+    paths = [path("one"), path("two")]
+    both, *_ = measure(paths)
+    seconds, carried, _ = measure(paths, becomes(dead, loss=100))
+    assert seconds < 1.25 * both, (seconds, both)
     assert carried[1 - dead] == SIZE, carried
 
 
 def test_a_slow_path_stops_nothing():
-    """One that does not keep up gets less, and the other goes on as if alone."""
+    """One that does not keep up gets less, and the other goes on as with its like."""
     ok("load", NAME)
-    alone, *_ = measure([path("one")])
+    both, *_ = measure([path("one"), path("two")])
     seconds, carried, _ = measure([path("one"), path("two", mbit=0.5)])
-    assert seconds < 1.25 * alone, (seconds, alone)
+    assert seconds < 1.25 * both, (seconds, both)
     assert carried[0] == SIZE
     assert 0 < carried[1] < SIZE, carried

@@ -70,14 +70,14 @@ __u32 redundant_copies(const struct mps_conn *c)
 {
 	struct mps_redundant_state st = { 0 };
 
-	return mps_redundant_copies(c, &st);
+	return mps_redundant_copies(c, &st, 1);
 }
 
-__u32 redundant_copies_along(const struct mps_conn *c, __u32 along)
+__u32 redundant_copies_along(const struct mps_conn *c, __u32 along, __u32 windows)
 {
 	struct mps_redundant_state st = { .along = (__u8)along };
 
-	return mps_redundant_copies(c, &st);
+	return mps_redundant_copies(c, &st, windows);
 }
 
 /* --- the send buffer */
@@ -111,12 +111,12 @@ static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
 }
 
 /* state: the path that has the batch, its fragments, who goes along; copies: ends it first */
-void redundant_pick(const struct mps_conn *c, __u32 strict, __u32 most, __u32 copies,
+void redundant_pick(const struct mps_conn *c, __u32 strict, __u32 most, __u32 windows, __u32 copies,
 		    struct mps_redundant_state *st, __s32 answer[4])
 {
 	if (copies)
-		mps_redundant_copies(c, st);
-	say(answer, mps_redundant_pick(c, st, strict, most), 0);
+		mps_redundant_copies(c, st, windows);
+	say(answer, mps_redundant_pick(c, st, strict, most, windows), 0);
 }
 
 void minrtt_pick(const struct mps_conn *c, __s32 answer[4])
@@ -159,11 +159,11 @@ void ecf_paper_pick(const struct mps_conn *c, __u32 waiting, __u32 beta, __s32 a
 
 /* --- mps_reinject.h */
 
-__u32 until_done(__u32 whole, __u32 left, __u32 owed, __u32 in_vain, __u32 mss)
+__u32 until_done(__u32 whole, __u32 left, __u32 owed, __u32 in_vain, const struct mps_path *p)
 {
 	const struct mps_fragment f = { .whole = whole, .left = left };
 
-	return mps_until_done(&f, owed, in_vain, mss);
+	return mps_until_done(&f, p, owed, in_vain);
 }
 
 void outlook_init(struct mps_outlook *o)

@@ -48,14 +48,21 @@ def of_cfs(c):
     return mask([fastest]) if slower else 0
 
 
-def redundant(c, along=0):
-    """Every usable path with room that has not carried it; those that go along need none."""
+def queue_room(p, windows):
+    """Bytes until a path has so many windows, most of them in its queue."""
+    owed = p.inflight * p.mss + p.unsent
+    return max(0, p.cwnd * p.mss * windows - owed) if takes(p) else 0
+
+
+def redundant(c, along=0, windows=1):
+    """Every usable path with room that has not carried it; those that go along have a queue."""
     if not c.unacked or not c.unit or c.age == UNKNOWN:
         return 0
     fit = [
         i
         for i in usable(c)
-        if available(c.paths[i]) or (along >> i & 1 and takes(c.paths[i]))
+        if available(c.paths[i])
+        or (along >> i & 1 and queue_room(c.paths[i], 2 * windows))
     ]
     return mask(i for i in fit if not c.paths[i].flags & CARRIED)
 

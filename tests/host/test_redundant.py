@@ -3,14 +3,15 @@
 
 import ctypes
 import functools
+import math
 import random
 import struct
 
 import headers
 import pytest
 import test_copies
-from headers import GROW, NEVER, RATE, finish, verdict
-from hostlib import ACTIVE, CARRIED, LOSS, SNDBUF, WAIT, Path_
+from headers import GROW, RATE, finish, verdict
+from hostlib import ACTIVE, CARRIED, LOSS, MAX_BURST, SNDBUF, WAIT, Path_
 from stateful import (
     COPIES,
     NO_ROOM,
@@ -24,6 +25,7 @@ from stateful import (
     takes,
     usable,
 )
+from test_copies import queue_room
 
 STATES = 10_000
 STATE = struct.Struct(
@@ -52,42 +54,53 @@ def begin(c, may, lead):
     )
 
 
-def grows(c, may, lead, bound):
+def grows(c, may, windows, lead, bound):
     """Everybody who bounds it can take the batch and one more."""
-    if lead not in may or not available(c.paths[lead]):
+    if lead not in may or queue_room(c.paths[lead], windows) < c.paths[lead].mss:
         return False
     others = [i for i in may if i != lead and bound >> i & 1]
-    return all(room(c.paths[i]) >= c.unacked + c.unit for i in others)
+    return all(queue_room(c.paths[i], windows) >= c.unacked + c.unit for i in others)
 
 
-def right(c, strict, most, copies, lead, given, along, bound):
+def of_batch(c, i):
+    """The whole fragment, whether or not the window has room for it."""
+    return min(c.unit or most_bytes(c, i), c.wnd_left, MAX_BURST)
+
+
+def right(c, strict, most, windows, copies, lead, given, along, bound):
     """All right answers: (path, reason, bytes, state afterwards)"""
     may = usable(c)
     ready = [i for i in may if available(c.paths[i])]
     given = 0 if copies else given
-    if not strict or not may:
+    takers = [i for i in may if not c.paths[i].flags & LOSS]
+    if not strict or len(takers) < 2:
         if not ready:
             reason = NO_ROOM if may else NO_SUBFLOW
-            return {(WAIT, reason, 0, lead, given, along, bound)}
+            return {(WAIT, reason, 0, lead, 0, along, bound)}
         return {
-            (i, 0, most_bytes(c, i), lead, given, along, bound)
-            for i in minrtt(c, ready)
+            (i, 0, most_bytes(c, i), lead, 0, along, bound) for i in minrtt(c, ready)
         }
-    limit = c.unit or NEVER
     if c.unacked:
-        if not given or given >= most or not grows(c, may, lead, bound):
+        if not given or given >= most or not grows(c, may, windows, lead, bound):
             return {(WAIT, COPIES, 0, lead, given, along, bound)}
-        nbytes = min(limit, most_bytes(c, lead))
+        nbytes = of_batch(c, lead)
         return {(lead, 0, nbytes, lead, given + 1, along, bound)}
     if not ready:
         return {(WAIT, NO_ROOM, 0, lead, 0, 0, 0)}
     return {
-        (i, 0, min(limit, most_bytes(c, i)), i, 1, *begin(c, may, i))
+        (
+            i,
+            0,
+            of_batch(c, i),
+            i,
+            1,
+            *begin(c, may, i),
+        )
         for i in leads(c, ready)
     }
 
 
-def at_an_edge(c, rng, lead):
+def at_an_edge(c, rng, lead, windows):
     """Somebody has just half or a quarter of the lead's room, or just room for the batch and one more."""
     p = rng.choice(c.paths)
     for q in c.paths:
@@ -98,15 +111,17 @@ def at_an_edge(c, rng, lead):
     c.pending = rng.choice([c.pending, 199, 200, 201])
     c.paths[lead].unsent, p.unsent = rng.choice([0, 1, 2]), rng.choice([0, 0, 1])
     c.unit = 10
-    c.unacked = rng.choice([0, room(p) - c.unit + rng.randint(-1, 1)])
+    edge = rng.choice([room(p), queue_room(p, windows)])
+    c.unacked = rng.choice([0, max(0, edge - c.unit + rng.randint(-1, 1))])
 
 
 def any_state(rng):
     c = headers.any_snapshot(rng)
-    most = rng.choice([1, 2, 15, 31])
+    windows = rng.choice([1, 1, 2, 8, 64])
+    most = rng.choice([1, 2, 15, 63])
     # mostly in the middle of a batch that fits into somebody's room
-    given = rng.choice([0, 1, 2, most, *[rng.randint(1, 31)] * 3])
-    rooms = [room(p) for p in c.paths] or [0]
+    given = rng.choice([0, 1, 2, most, *[rng.randint(1, 63)] * 3])
+    rooms = [queue_room(p, windows) for p in c.paths] or [0]
     if rng.random() < 0.7:
         c.unit = rng.choice([1, 1428, 32768, rng.choice(rooms) // 4]) & UNKNOWN
         edge = rng.choice(rooms) - c.unit + rng.randint(-1, 1)
@@ -119,13 +134,19 @@ def any_state(rng):
         for p in c.paths:
             p.mss, p.cwnd, p.unsent = first.mss, first.cwnd, first.unsent
             p.inflight = rng.choice([0, 0, first.cwnd // 2, first.inflight])
+            p.unsent = rng.choice(
+                [
+                    p.unsent,
+                    p.cwnd * p.mss * (windows - 1) + rng.randint(-2, 2) & UNKNOWN,
+                ]
+            )
     lead = rng.randrange(max(1, len(c.paths) + 1))
     along, bound = (rng.choice([0, 255, 255, rng.randrange(256)]) for _ in range(2))
     if lead < len(c.paths) and rng.random() < 0.4:
-        at_an_edge(c, rng, lead)
+        at_an_edge(c, rng, lead, windows)
         given = rng.choice([given, 1])
     strict, copies = rng.choice([0, 1, 1, 1]), rng.choice([0, 0, 0, 1])
-    return c, strict, most, copies, lead, given, along, bound
+    return c, strict, most, windows, copies, lead, given, along, bound
 
 
 @functools.cache
@@ -135,9 +156,9 @@ def cases(seed, count):
     return [(*case, case[0].snapshot(), right(*case)) for case in made]
 
 
-def ask(lib, snapshot, strict, most, copies, *state):
+def ask(lib, snapshot, strict, most, windows, copies, *state):
     state = ctypes.create_string_buffer(STATE.pack(*state), STATE.size)
-    answer = verdict(lib.redundant_pick, snapshot, strict, most, copies, state)
+    answer = verdict(lib.redundant_pick, snapshot, strict, most, windows, copies, state)
     return (*answer[:3], *STATE.unpack(state.raw))
 
 
@@ -146,9 +167,9 @@ def faults(lib, seed, count):
     for c, *asked, snapshot, answers in cases(seed, count):
         if ask(lib, snapshot, *asked) not in answers:
             wrong.add("pick")
-        along = asked[-2]
-        copied = lib.redundant_copies_along(snapshot, along)
-        if copied != test_copies.redundant(c, along):
+        windows, along = asked[2], asked[-2]
+        copied = lib.redundant_copies_along(snapshot, along, windows)
+        if copied != test_copies.redundant(c, along, windows):
             wrong.add("redundant_copies")
     return wrong
 
@@ -170,12 +191,12 @@ def test_random_states(lib):
     assert grown > STATES / 50
 
 
-def batch(lib, paths, most=31, unit=32_000, pending=1 << 20):
+def batch(lib, paths, most=63, unit=32_000, pending=1 << 20, windows=1):
     """What is given out from one acknowledgement of everything to the next."""
     c = Conn(paths, unit=unit, pending=pending, age=0)
     state, out = (0, 0, 0, 0), []
     while c.pending > 0:
-        a = ask(lib, c.snapshot(), 1, most, 0, *state)
+        a = ask(lib, c.snapshot(), 1, most, windows, 0, *state)
         if a[0] == WAIT:
             break
         state = a[3:]
@@ -189,14 +210,27 @@ def batch(lib, paths, most=31, unit=32_000, pending=1 << 20):
 def test_a_batch_is_what_the_first_has_room_for(lib):
     """And as many fragments as a pass can copy; one per round trip where passes do not go on."""
     wide = functools.partial(Path_, mss=1000, srtt=20_000)
-    assert batch(lib, [wide(cwnd=330)]) == [0] * 11
-    assert batch(lib, [wide(cwnd=330)], most=1) == [0]
-    assert batch(lib, [wide(cwnd=3300)], most=15) == [0] * 15
+    full = wide(cwnd=330, inflight=330)
+    assert batch(lib, [wide(cwnd=330), full]) == [0] * 11
+    assert batch(lib, [wide(cwnd=330), full], most=1) == [0]
+    assert batch(lib, [wide(cwnd=3300), full], most=15) == [0] * 15
     assert batch(lib, [wide(cwnd=330), wide(cwnd=330)]) == [0] * 10
     assert batch(lib, [wide(cwnd=330), wide(cwnd=165)]) == [0] * 5
+    # several windows, as far as everybody's queue takes them
+    assert batch(lib, [wide(cwnd=100), full], windows=4) == [0] * 13
+    assert batch(lib, [wide(cwnd=100), wide(cwnd=60)], windows=4) == [0] * 7
     # not one that does not keep up
     assert batch(lib, [wide(cwnd=330), wide(cwnd=164)]) == [0] * 11
-    assert batch(lib, [wide(cwnd=330), wide(cwnd=330, inflight=330)]) == [0] * 11
+
+
+def test_alone_it_waits_for_nothing(lib):
+    """There is nobody to copy to; one that recovers from a timeout is nobody."""
+    wide = functools.partial(Path_, mss=1000, srtt=20_000)
+    lost = wide(cwnd=330)
+    lost.flags |= LOSS
+    for others in ([], [lost]):
+        given = batch(lib, [wide(cwnd=330), *others], most=1)
+        assert given == [0] * math.ceil(330_000 / MAX_BURST)
 
 
 def test_the_first_is_who_would_finish_it_all(lib):
@@ -211,18 +245,21 @@ def test_those_that_keep_up_get_all_of_the_batch(lib):
     """Although their windows are full for a moment; others only what they have room for."""
     wide = functools.partial(Path_, mss=1000, srtt=20_000)
     c = Conn([wide(cwnd=330), wide(cwnd=100), wide(cwnd=82)], unit=32_000, age=0)
-    answer = ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0, 0)
+    answer = ask(lib, c.snapshot(), 1, 63, 1, 0, 0, 0, 0, 0)
     assert answer[0] == 0
     along, bound = answer[-2:]
     assert (along, bound) == (0b011, 0b001)
     # what there is to send may be less than what the first has room for
     c.pending = 328_000
-    assert ask(lib, c.snapshot(), 1, 31, 0, 0, 0, 0, 0)[-2:] == (0b111, 0b001)
+    assert ask(lib, c.snapshot(), 1, 63, 1, 0, 0, 0, 0, 0)[-2:] == (0b111, 0b001)
     c.unacked = 32_000
     c.paths[0].flags |= CARRIED
-    assert lib.redundant_copies_along(c.snapshot(), along) == 0b110
+    assert lib.redundant_copies_along(c.snapshot(), along, 1) == 0b110
     for p in c.paths:
         p.inflight = p.cwnd
-    assert lib.redundant_copies_along(c.snapshot(), along) == 0b010
+    assert lib.redundant_copies_along(c.snapshot(), along, 1) == 0b010
+    c.paths[1].unsent = c.paths[1].cwnd * c.paths[1].mss
+    assert lib.redundant_copies_along(c.snapshot(), along, 1) == 0
+    assert lib.redundant_copies_along(c.snapshot(), along, 2) == 0b010
     c.paths[1].flags &= ~SNDBUF
-    assert lib.redundant_copies_along(c.snapshot(), along) == 0
+    assert lib.redundant_copies_along(c.snapshot(), along, 2) == 0
