@@ -244,9 +244,32 @@ static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps
 		mps_cover(c, how < 2 || mps_writer_waits(msk));
 }
 
-/* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
+/*
+ * Is all of what is next on its way already? With checksums the core sends a copy of the whole
+ * fragment, also of what nobody was given yet, and what is next stays where it was
+ * (__mptcp_retrans()). Once that is acknowledged the kernel warns (__mptcp_clean_una()), so the
+ * core has to go on from there even though nothing is to be sent: any subflow will do, as without
+ * a burst it gets nothing (__subflow_push_pending()).
+ */
+static __always_inline int mps_step_over(struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *head = msk->first_pending;
+	struct mptcp_subflow_context *subflow;
+	int ret = -EAGAIN;
+
+	if (!head || head->already_sent < head->data_len)
+		return ret;
+	msk->snd_burst = 0;
+	mps_for_each_subflow(subflow, msk) {
+		mptcp_subflow_set_scheduled(subflow, true);
+		ret = 0;
+		break;
+	}
+	return ret;
+}
+
 static __always_inline int
-mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv))
+mps_choose(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv))
 {
 	struct mps_conn_store *st;
 	struct mps_verdict v;
@@ -285,6 +308,13 @@ mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struc
 	if (sndbuf && mps_writer_waits(msk))
 		r.sndbuf = MPS_SNDBUF(&st->snap, (__u32)v.path);
 	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
+}
+
+/* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
+static __always_inline int
+mps_send(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv))
+{
+	return mps_choose(msk, decide) ? mps_step_over(msk) : 0;
 }
 
 /*

@@ -141,6 +141,7 @@ def compiled(has_get_send, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def leaves_nothing_behind(_shared):
     """Fails a test after which the kernel complained or something is left."""
+    hygiene.warn_again()
     log = hygiene.KernelLog()
     yield
     # The kernel frees sockets, namespaces and links behind the caller's back.

@@ -38,6 +38,11 @@ class KernelLog:
         os.close(self.fd)
 
 
+def warn_again():
+    """What the kernel says only once it says again, so that each test hears of its own."""
+    Path("/sys/kernel/debug/clear_warn_once").write_text("1")
+
+
 def complaints(lines):
     return [line for line in lines if COMPLAINTS.search(line)]
 
