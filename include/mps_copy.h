@@ -7,8 +7,9 @@
  *  - copies never delay fresh data: there is nothing that could be given out,
  *    because nothing is left or because the peer's window is full;
  *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED),
- *    so each byte goes over each subflow at most once as a copy (less than a segment
- *    at the end of a fragment does not count: mps_counted_end());
+ *    so each byte goes over each subflow at most once as a copy. Two exceptions: less
+ *    than a segment at the end of a fragment (mps_counted_end()), and a longer end that
+ *    the peer has, which looks like data that it dropped (mps_was_dropped());
  *  - only into free window of a subflow of the tier that carries data, so at
  *    most one congestion window per RTT (mps_redundant.h: a batch per RTT).
  *
