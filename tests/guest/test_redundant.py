@@ -18,8 +18,6 @@ SIZE, LONG = 256 << 10, 4 << 20
 KEPT_UP = 0.99
 # Of a long transfer, in which a path's own losses may let it fall behind for a moment: 0.98 was seen.
 NEARLY = 0.95
-# Of the retransmission timer, which a path alone does not need.
-TIMER_ROUNDS = 2
 
 
 def path(name, mbit=8, rtt_ms=40):
@@ -100,17 +98,16 @@ def test_several_windows_in_a_round_trip(rtt_ms, passes_go_on):
 
 
 def test_alone_it_waits_for_nothing():
-    """A single path is as fast as with bpf_minrtt, and needs no timer.
+    """A single path is as fast as with bpf_minrtt.
 
     Seen to take 1.2 times as long, on 6.12 twice, when it waited for copies that nobody could get.
     """
     seconds = {}
     for name in ("bpf_minrtt", NAME):
         ok("load", name)
-        seconds[name], _, found = measure([path("one")], name=name, size=LONG)
+        seconds[name], *_ = measure([path("one")], name=name, size=LONG)
+        ok("unload", name)
     assert seconds[NAME] < 1.05 * seconds["bpf_minrtt"], seconds
-    counters = found["counters"]
-    assert counters["retransmissions"] + counters["retrans_none"] <= TIMER_ROUNDS, found
 
 
 def becomes(i, **values):
