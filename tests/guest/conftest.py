@@ -120,6 +120,12 @@ def kernel_release():
 
 
 @pytest.fixture(scope="session")
+def passes_go_on(kernel_release):
+    """Does a pass copy more than one fragment? bpf/compat.h"""
+    return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
+
+
+@pytest.fixture(scope="session")
 def compiled(has_get_send, tmp_path_factory):
     """compiled(name, *options): a test object of tests/guest/bpf in this kernel's form."""
     made = {}

@@ -22,11 +22,6 @@ AGAIN = ("bytes_copied", "bytes_retrans")
 SO_SNDBUFFORCE = 32  # asm-generic/socket.h
 
 
-def goes_on(kernel_release):
-    """Does a pass copy more than one fragment? bpf/compat.h"""
-    return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
-
-
 def path(name, mbit=3, rtt_ms=40, **options):
     return netlab.Path(name, mbit=mbit, rtt_ms=rtt_ms, limit=100, **options)
 
@@ -95,7 +90,7 @@ def test_the_end_comes_by_the_fast_path(event):
     assert 0 < again <= slow + FRAGMENT, (again, slow)
 
 
-def test_a_pass_goes_on(kernel_release):
+def test_a_pass_goes_on(passes_go_on):
     """From 7.3 on it sends one fragment after the other, and each of them once.
 
     Those of short messages are short, so there is room for more than one. Booked as the
@@ -108,12 +103,12 @@ def test_a_pass_goes_on(kernel_release):
         _, before, after, _ = measure([FAST, SECOND], DIES, record=RECORD)
         most = work.u64("fragments", MOST)
     # how many depends on the room that the fast path has when the worker runs
-    assert most > 1 if goes_on(kernel_release) else most == 1, most
+    assert most > 1 if passes_go_on else most == 1, most
     copied = total(after, "bytes_copied") - total(before, "bytes_copied")
     assert copied <= sent(after)[1] - sent(before)[1]
 
 
-def test_the_end_of_a_copy_is_not_held_back(kernel_release):
+def test_the_end_of_a_copy_is_not_held_back(passes_go_on):
     """Nagle's rule is for what an application writes in small pieces, not for the end of a copy.
 
     nginx writes a file's last bytes behind a fragment of its own, so both of them end with a short
@@ -125,4 +120,4 @@ def test_the_end_of_a_copy_is_not_held_back(kernel_release):
     plain, ours = (
         from_nginx(w, "0.3/8.6", "64K", repeat=8) for w in ("plain TCP", NAME)
     )
-    assert ours < (1.2 if goes_on(kernel_release) else 1.5) * plain, (ours, plain)
+    assert ours < (1.2 if passes_go_on else 1.5) * plain, (ours, plain)

@@ -72,12 +72,6 @@ def test_every_byte_on_every_path(count, rtt_ms):
     assert max(carried) <= SIZE, carried
 
 
-@pytest.fixture
-def passes_go_on(kernel_release):
-    """From one fragment to the next."""
-    return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
-
-
 @pytest.mark.parametrize("rtt_ms", [40, 80])
 def test_several_windows_in_a_round_trip(rtt_ms, passes_go_on):
     """All of it on every path, and the wait for its acknowledgement seldom.
