@@ -8,6 +8,7 @@
  * never waits and predicts nothing, so a long transfer gives a slow path as much
  * as minRTT does. The policy is in include/mps_cfs.h.
  */
+#define MPS_COPIES_TAIL true
 #include "frame.h"
 #include "mps_cfs.h"
 

@@ -26,6 +26,7 @@
 #include "mps_retrans.h"
 #include "mps_sndbuf.h"
 #include "mps_cover.h"
+#include "mps_rest.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -54,6 +55,7 @@ MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets l
  * MPS_ON_SEND(msk, c, priv): completes the snapshot for get_send in a scheduler's
  * own way. MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(c,
  * v): copies are wanted as soon as what the verdict v gives out is on its way.
+ * MPS_COPIES_TAIL: they are, but not before all data was given out.
  * Define them before including this.
  */
 #ifndef MPS_ON_SEND
@@ -64,6 +66,9 @@ MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets l
 #endif
 #ifndef MPS_SNDBUF
 #define MPS_SNDBUF(c, path) mps_sndbuf_share(c, path)
+#endif
+#ifndef MPS_COPIES_TAIL
+#define MPS_COPIES_TAIL false
 #endif
 #ifndef MPS_ENDS_BURST
 #define MPS_ENDS_BURST(c, v) false
@@ -421,34 +426,40 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk,
 	return ret;
 }
 
+static __always_inline struct mps_verdict mps_whole(const struct mps_conn *c, struct mps_verdict v)
+{
+	return copy ? mps_with_rest(c, v, MPS_COPIES_TAIL) : v;
+}
+
 /*
  * MPS_SCHEDULER(name, "what it is for", pick): pick(c, priv) is the decision,
  * a pure function of include/; it is not asked while the peer's window is shut.
  * MPS_SCHEDULER_COPIES(..., copies): with a policy of its own for copies, a
  * function of the same arguments that answers a mask of paths (mps_copy.h).
  */
-#define MPS_SCHEDULER_COPIES(id, text, pick, copies)                                         \
-	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,                       \
-				     struct mps_priv *priv MPS_ARG)                          \
-	{                                                                                    \
-		barrier_var(priv); /* a scheduler without state must not drop it */          \
-		return mps_pack(c->wnd_left ? pick(c, (void *)priv) : mps_window_closed(c)); \
-	}                                                                                    \
-	__noinline __u64 id##_copies(const struct mps_conn *c MPS_ARG,                       \
-				     struct mps_priv *priv MPS_ARG)                          \
-	{                                                                                    \
-		barrier_var(priv);                                                           \
-		return copies(c, (void *)priv);                                              \
-	}                                                                                    \
-	static __always_inline int id##_send(struct mptcp_sock *msk)                         \
-	{                                                                                    \
-		return mps_send(msk, id##_decide);                                           \
-	}                                                                                    \
-	static __always_inline int id##_retrans(struct mptcp_sock *msk)                      \
-	{                                                                                    \
-		return mps_retrans(msk, id##_copies);                                        \
-	}                                                                                    \
-	MPS_CLOCK(id)                                                                        \
+#define MPS_SCHEDULER_COPIES(id, text, pick, copies)                                \
+	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,              \
+				     struct mps_priv *priv MPS_ARG)                 \
+	{                                                                           \
+		barrier_var(priv); /* a scheduler without state must not drop it */ \
+		return mps_pack(c->wnd_left ? mps_whole(c, pick(c, (void *)priv))   \
+					    : mps_window_closed(c));                \
+	}                                                                           \
+	__noinline __u64 id##_copies(const struct mps_conn *c MPS_ARG,              \
+				     struct mps_priv *priv MPS_ARG)                 \
+	{                                                                           \
+		barrier_var(priv);                                                  \
+		return copies(c, (void *)priv);                                     \
+	}                                                                           \
+	static __always_inline int id##_send(struct mptcp_sock *msk)                \
+	{                                                                           \
+		return mps_send(msk, id##_decide);                                  \
+	}                                                                           \
+	static __always_inline int id##_retrans(struct mptcp_sock *msk)             \
+	{                                                                           \
+		return mps_retrans(msk, id##_copies);                               \
+	}                                                                           \
+	MPS_CLOCK(id)                                                               \
 	MPS_OPS(id, #id, text, id##_send, id##_retrans)
 
 #define MPS_SCHEDULER(id, text, pick) MPS_SCHEDULER_COPIES(id, text, pick, mps_opportunistic)

@@ -143,6 +143,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	r->sent = (__u32)sent;
 	r->sndbuf = 0;
 	r->found = 0;
+	r->begun = head && head->already_sent && c->unit;
 }
 
 /* As many fragments as one pass may send; they stay in the queue until it is over. */
@@ -180,6 +181,7 @@ static __always_inline __u32 mps_snap_fragment(struct mptcp_sock *msk, struct mp
 	if (c->unit > 65535)
 		c->unit = 0;
 	r->frag_end = r->frag + c->unit;
+	r->begun = false;
 	return whole;
 }
 

@@ -28,7 +28,7 @@ MPS_FN __u32 mps_cfs_slower_carrier(const struct mps_conn *c MPS_ARG, __u32 rtt)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!(p->flags & MPS_PATH_CARRIED))
+		if (!mps_carries(p))
 			continue;
 		if (p->srtt_us > rtt || !mps_is_active(p) || p->flags & MPS_PATH_LOSS)
 			slower = 1;

@@ -6,10 +6,8 @@
  *
  *  - copies never delay fresh data: there is nothing that could be given out,
  *    because nothing is left or because the peer's window is full;
- *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED),
- *    so each byte goes over each subflow at most once as a copy. Two exceptions: less
- *    than a segment at the end of a fragment (mps_counted_end()), and a longer end that
- *    the peer has, which looks like data that it dropped (mps_was_dropped());
+ *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED): the
+ *    core sends all of it again. mps_rest.h sees to it that some subflow was not;
  *  - only into free window of a subflow of the tier that carries data, so at
  *    most one congestion window per RTT (mps_redundant.h: a batch per RTT).
  *
@@ -80,7 +78,7 @@ MPS_FN __u64 mps_carriers_us(const struct mps_conn *c MPS_ARG)
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		if (i >= c->nr_paths)
 			break;
-		if (c->path[i].flags & MPS_PATH_CARRIED)
+		if (mps_carries(&c->path[i]))
 			best = mps_min(best, mps_remaining_us(c, &c->path[i]));
 	}
 	return best;
@@ -132,14 +130,18 @@ MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
  */
 MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)
 {
-	__u32 i, all = 0;
+	__u32 i, dropped = 0;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
 		if (i >= c->nr_paths)
 			break;
-		all |= c->path[i].flags;
+		if (mps_carries(p))
+			return 0;
+		dropped |= p->flags & MPS_PATH_DROPPED && !(p->flags & MPS_PATH_CARRIED);
 	}
-	return c->unacked && c->unit && (all & MPS_PATH_DROPPED) && !(all & MPS_PATH_CARRIED);
+	return c->unacked && c->unit && dropped;
 }
 
 /*

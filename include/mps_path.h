@@ -20,15 +20,16 @@
 #define MPS_MAX_BURST 65428
 
 enum mps_path_flag {
-	MPS_PATH_ACTIVE = 1 << 0,  /* established, not stale, not closing */
-	MPS_PATH_BACKUP = 1 << 1,  /* either end asked to use it as backup only */
-	MPS_PATH_LOSS = 1 << 2,	   /* in recovery after a retransmission timeout */
-	MPS_PATH_SNDBUF = 1 << 3,  /* its send buffer takes more */
-	MPS_PATH_SENDS = 1 << 4,   /* established, not closing; it may be stale */
-	MPS_PATH_IDLE = 1 << 5,	   /* TCP has nothing queued and nothing unacknowledged */
-	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the fragment */
-	MPS_PATH_REPAIRS = 1 << 7, /* in fast recovery: a lost segment is sent again */
-	MPS_PATH_DROPPED = 1 << 8, /* instead of CARRIED: delivered, and the receiver dropped it */
+	MPS_PATH_ACTIVE = 1 << 0,	   /* established, not stale, not closing */
+	MPS_PATH_BACKUP = 1 << 1,	   /* either end asked to use it as backup only */
+	MPS_PATH_LOSS = 1 << 2,		   /* in recovery after a retransmission timeout */
+	MPS_PATH_SNDBUF = 1 << 3,	   /* its send buffer takes more */
+	MPS_PATH_SENDS = 1 << 4,	   /* established, not closing; it may be stale */
+	MPS_PATH_IDLE = 1 << 5,		   /* TCP has nothing queued and nothing unacknowledged */
+	MPS_PATH_CARRIED = 1 << 6,	   /* get_retrans: it was given data of the fragment */
+	MPS_PATH_BEGAN = MPS_PATH_CARRIED, /* get_send: it was given what is in front of the unit */
+	MPS_PATH_REPAIRS = 1 << 7,	   /* in fast recovery: a lost segment is sent again */
+	MPS_PATH_DROPPED = 1 << 8, /* delivered; without CARRIED: and the receiver dropped it */
 	/* of bpf_thin: */
 	MPS_PATH_NO_TS = 1 << 9,  /* has no TCP timestamps */
 	MPS_PATH_DELAY = 1 << 10, /* has a one-way delay estimate, the metric */
@@ -65,8 +66,7 @@ struct mps_conn {
 	 * fragment. get_retrans: bytes of the oldest unacknowledged fragment.
 	 */
 	__u32 unit;
-	__u32 age_us;	/* get_retrans: since that fragment was last given to a subflow; ~0: unknown
-			 */
+	__u32 age_us;	/* since a subflow was given that fragment, or its beginning; ~0: unknown */
 	__u16 nr_paths; /* valid entries of path[], 0 to MPS_MAX_PATHS */
 	__u16 fit;	/* get_send: bytes of the unit that find room: mps_is_available(); else 0 */
 	__u32 blocked;	/* times that the window was found full or data was sent again */
@@ -133,6 +133,12 @@ static __always_inline bool mps_is_active(const struct mps_path *p)
 static __always_inline bool mps_is_backup(const struct mps_path *p)
 {
 	return p->flags & MPS_PATH_BACKUP;
+}
+
+/* Has it yet to deliver data of the fragment, as far as one can tell? */
+static __always_inline bool mps_carries(const struct mps_path *p)
+{
+	return (p->flags & (MPS_PATH_CARRIED | MPS_PATH_DROPPED)) == MPS_PATH_CARRIED;
 }
 
 /* Would the core and TCP take more for it, whatever its window? */

@@ -18,9 +18,7 @@
 
 #include "mps_copy.h"
 #include "mps_minrtt.h"
-
-/* Bytes of data in one fragment, at most: sk_page_frag_refill(), net/core/sock.c */
-#define MPS_FRAGMENT (32U << 10)
+#include "mps_rest.h"
 
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_redundant_state {

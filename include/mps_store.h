@@ -74,7 +74,7 @@ MPS_FN __u32 mps_penalise_carrier(struct mps_subflow_store *s MPS_ARG,
 {
 	__u32 left;
 
-	if (!(p->flags & MPS_PATH_CARRIED) || p->ssthresh == ~0U ||
+	if (!mps_carries(p) || p->ssthresh == ~0U ||
 	    (s->penalty && now_us - s->penalty_us < p->srtt_us))
 		return s->penalty;
 	left = mps_penalty_left(s, p, now_us);
@@ -123,20 +123,23 @@ MPS_FN __u32 mps_gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 }
 
 /*
- * As far as the fragment counts for who carries it: without the short end, less than a segment,
- * of a longer one. Where the peer's window cuts a fragment its end goes to whoever has room next,
- * and with the 64 KB that a peer begins with that is 300 bytes of the second fragment. They
- * would keep a copy of all the rest from that subflow.
+ * What became of the fragment's data that this subflow was given `age` us ago. Who did not have
+ * the oldest byte dropped nothing, as far as that tells: its part waits at the receiver.
  */
-static __always_inline __u32 mps_counted_end(const struct mps_round *r, __u32 mss)
+static __always_inline __u32 mps_fate(const struct mps_subflow_store *s, const struct mps_path *p,
+				      const struct mps_round *r, __u32 age, __u32 gap)
 {
-	return r->frag_end - r->frag > mss ? r->frag_end - mss + 1 : r->frag_end;
+	if (r->frag != r->una || !mps_was_dropped(p, age, gap))
+		return MPS_PATH_CARRIED;
+	if (mps_ranges_age(&s->ranges, r->una, r->una + 1, r->now_us) == MPS_NEVER)
+		return MPS_PATH_CARRIED | MPS_PATH_DROPPED;
+	return MPS_PATH_DROPPED;
 }
 
 /*
  * Completes p, as the snapshot read it from TCP, by what is stored. Returns how
- * long ago, in us, the subflow was given data of the fragment. seq: see
- * mps_settle(); gap: see mps_was_dropped().
+ * long ago, in us, the subflow was given data of the fragment, or of the beginning of
+ * the one that is next. seq: see mps_settle(); gap: see mps_was_dropped().
  */
 MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
 			       struct mps_round *r MPS_ARG, __u32 seq, __u32 gap)
@@ -147,11 +150,13 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	mps_note_taken(s, r, &t);
 	mps_filter_rate(s, p, r->now_us);
 	mps_withhold(s, p, r->now_us);
-	age = mps_ranges_age(&s->ranges, r->frag, mps_counted_end(r, p->mss), r->now_us);
-	if (age != MPS_NEVER) {
+	age = mps_ranges_age(&s->ranges, r->begun ? r->head - 1 : r->frag,
+			     r->begun ? r->head : r->frag_end, r->now_us);
+	if (age != MPS_NEVER && r->begun) {
+		p->flags |= MPS_PATH_BEGAN;
+	} else if (age != MPS_NEVER) {
 		p->behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
-		p->flags |= r->frag == r->una && mps_was_dropped(p, age, gap) ? MPS_PATH_DROPPED
-									      : MPS_PATH_CARRIED;
+		p->flags |= mps_fate(s, p, r, age, gap);
 	}
 	mps_ranges_forget(&s->ranges, r->una);
 	return age;

@@ -5,6 +5,7 @@
 #include "mps_ecf_extended.h"
 #include "mps_redundant.h"
 #include "mps_reinject.h"
+#include "mps_rest.h"
 #include "mps_sndbuf.h"
 
 /* --- mps_time.h */
@@ -78,6 +79,22 @@ __u32 redundant_copies_along(const struct mps_conn *c, __u32 along, __u32 window
 	struct mps_redundant_state st = { .along = (__u8)along };
 
 	return mps_redundant_copies(c, &st, windows);
+}
+
+/* --- the rest of a fragment that was begun; verdict: path, reason to wait, bytes */
+
+void with_rest(const struct mps_conn *c, __u32 tail, __s32 verdict[3])
+{
+	struct mps_verdict v = {
+		.path = verdict[0],
+		.reason = (__u32)verdict[1],
+		.bytes = (__u32)verdict[2],
+	};
+
+	v = mps_with_rest(c, v, tail);
+	verdict[0] = v.path;
+	verdict[1] = (__s32)v.reason;
+	verdict[2] = (__s32)v.bytes;
 }
 
 /* --- the send buffer */

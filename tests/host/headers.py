@@ -179,7 +179,8 @@ def takers(c):
 
 
 def carriers(c):
-    return [p for p in c.paths if p.flags & CARRIED]
+    """Those that have yet to deliver data of the fragment."""
+    return [p for p in c.paths if p.flags & (CARRIED | DROPPED) == CARRIED]
 
 
 # --- states
@@ -198,7 +199,7 @@ def any_carrier(rng, kind):
         usual = min(UNKNOWN, rate_of(p) if p.srtt else 1 << 20)
         p.rate = rng.choice([usual, rng.randint(usual // 2, usual), draw(rng, UNKNOWN)])
     p.ssthresh = rng.choice([p.ssthresh, p.ssthresh, min(UNKNOWN, 5 * p.cwnd)])
-    has = rng.choice([CARRIED, CARRIED, CARRIED, DROPPED])
+    has = rng.choice([*[CARRIED] * 6, *[DROPPED] * 2, CARRIED | DROPPED])
     for flag, chance in ((has, 0.4), (IDLE, 0.5), (SENDS, 0.9), (REPAIRS, 0.2)):
         p.flags |= flag if rng.random() < chance else 0
     if rng.random() < 0.3:

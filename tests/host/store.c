@@ -112,8 +112,9 @@ __u32 gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 }
 
 /*
- * Flags of a path that was given [start, end) and has to say what became of [frag, end); the
- * last of the words becomes what it was given behind that.
+ * Flags of a path that was given [start, end) and has to say what became of [frag, end), or
+ * whether it has what is in front of the head; the last of the words, whether there is any,
+ * becomes what it was given behind the fragment.
  */
 __u32 completed(const __u32 given[3], const struct mps_path *path, __u32 words[7], __u32 gap_us)
 {
@@ -125,6 +126,7 @@ __u32 completed(const __u32 given[3], const struct mps_path *path, __u32 words[7
 		.sent = words[3],
 		.frag = words[4],
 		.frag_end = words[5],
+		.begun = words[6],
 	};
 	struct mps_path p = *path;
 

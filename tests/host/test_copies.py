@@ -76,7 +76,7 @@ POLICIES = {
 
 def lost_behind(c):
     """The receiver has dropped it, and nobody carries it any more."""
-    dropped = any(p.flags & DROPPED for p in c.paths)
+    dropped = any(p.flags & (DROPPED | CARRIED) == DROPPED for p in c.paths)
     return bool(c.unacked and c.unit and dropped and not carriers(c))
 
 
@@ -199,6 +199,21 @@ def test_what_was_copied_is_still_in_front(lib):
     slow.behind = 11_000
     assert lib.remaining_us(c.snapshot(), 0) == 10_000
     assert lib.copy_if_it_pays(c.snapshot()) == 0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_who_delivered_its_part(lib, policy):
+    """It has no copy of the rest to take, and nothing to deliver."""
+    c = stuck()
+    c.paths[0].flags |= CARRIED | DROPPED
+    assert copies(lib, policy, c) == 0
+    assert lib.carriers_us(c.snapshot()) == 100_000
+    assert not lib.lost_behind(c.snapshot())
+    # nor has a third one been dropped because of it
+    c.paths[1].flags &= ~CARRIED
+    assert not lib.lost_behind(c.snapshot())
+    c.paths[1].flags |= DROPPED
+    assert lib.lost_behind(c.snapshot())
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -120,8 +120,10 @@ def wrong_drops(lib, rng):
     start = rng.getrandbits(32)
     end = start + rng.randint(1, 60_000)
     given = rng.getrandbits(32)
-    frag = start + rng.choice([0, 0, rng.randint(0, end - start - 1)])
-    stop = min(end, frag + rng.randint(1, 32_768))
+    frag = start + rng.choice(
+        [0, 0, -1, -rng.randint(1, 1000), rng.randint(0, end - start - 1)]
+    )
+    stop = min(end, max(start, frag) + rng.randint(1, 32_768))
     una = frag if rng.random() < 0.8 else frag - 1
     p = Path_(srtt=srtt, mss=mss, cwnd=100, flags=0)
     behind = end - stop
@@ -144,34 +146,38 @@ def wrong_drops(lib, rng):
         and seen > trip
         and p.inflight * mss + p.unsent <= behind
     )
-    return flags != (DROPPED if lost else CARRIED) or words[6] != behind
+    right = CARRIED if not lost else DROPPED if start <= una else DROPPED | CARRIED
+    return flags != right or words[6] != behind
 
 
-def carries(lib, mss, given, fragment):
-    """Does a path that was given these bytes say that it carries the fragment?"""
+def flags_of(lib, given, fragment, head=None):
+    """What a path that was given these bytes says of the fragment, or of what is before the head."""
     (start, end), (frag, stop) = given, fragment
-    words = [0, frag - 1, stop, stop, frag, stop, 0]
-    flags = lib.completed(
+    words = [0, frag - 1, stop if head is None else head, stop, frag, stop]
+    words.append(head is not None)
+    return lib.completed(
         (c_uint32 * 3)(*(x % U32 for x in (start, end, 0))),
-        Path_(mss=mss, flags=0).pack(),
+        Path_(flags=0).pack(),
         (c_uint32 * 7)(*(x % U32 for x in words)),
         0,
     )
-    return bool(flags & CARRIED)
 
 
 def wrong_carriers(lib, rng):
-    """Any byte counts, but for less than a segment at the end of what is longer than one."""
-    mss, base = rng.choice([1, 10, 50]), rng.getrandbits(32)
+    """Any byte of the fragment counts; of what is begun the last one that was given out."""
+    base = rng.getrandbits(32)
     frag = base + rng.randint(0, 60)
-    stop = frag + rng.choice([mss, mss + 1, rng.randint(1, 120)])
+    stop = frag + rng.randint(1, 120)
     start = base + rng.randint(0, 180)
-    end = start + rng.randint(1, 60)
-    counted = {*range(frag, stop)}
-    if len(counted) > mss:
-        counted -= {*range(stop - mss + 1, stop)}
-    right = bool(counted & {*range(start, end)})
-    return carries(lib, mss, (start, end), (frag, stop)) != right
+    given = (start, start + rng.randint(1, 60))
+    has = {*range(*given)}
+    if bool(flags_of(lib, given, (frag, stop)) & CARRIED) != bool(
+        has & {*range(frag, stop)}
+    ):
+        return True
+    head = base + rng.randint(1, 180)
+    flags = flags_of(lib, given, (frag, frag), head)
+    return flags != (CARRIED if head - 1 in has else 0)
 
 
 def gap_of(missing, owed, sent, now):
@@ -213,11 +219,28 @@ def test_random_lives(lib):
 def test_an_end_that_the_window_cut_off(lib):
     """The 64 KB that a peer begins with hold all of two fragments but the last 300 bytes."""
     second = (32_728, 65_456)
-    assert not carries(lib, 1420, (65_159, 65_456), second)
-    assert carries(lib, 1420, (64_036, 65_456), second)
-    assert carries(lib, 1420, (32_728, 65_159), second)
-    # alone it is a fragment as any
-    assert carries(lib, 1420, (65_159, 65_456), (65_159, 65_456))
+    for given in ((32_728, 65_159), (65_159, 65_456)):
+        assert flags_of(lib, given, second) & CARRIED
+    # before they are given out, the one that has the beginning is known
+    assert flags_of(lib, (32_728, 65_159), (0, 0), 65_159) == CARRIED
+    assert flags_of(lib, (0, 32_728), (0, 0), 65_159) == 0
+
+
+def test_an_end_is_not_dropped(lib):
+    """The peer has it, and waits for the beginning that another path carries."""
+
+    def flags(una, frag, start):
+        words = [100_000, una, 3000, 3000, frag, 2000, 0]
+        return lib.completed(
+            (c_uint32 * 3)(start, 2000, 0),
+            Path_(srtt=20_000, inflight=0, flags=0).pack(),
+            (c_uint32 * 7)(*words),
+            0,
+        )
+
+    assert flags(1000, 1000, 1000) == DROPPED
+    assert flags(1000, 1000, 1001) == CARRIED | DROPPED
+    assert flags(900, 1000, 1000) == CARRIED
 
 
 def test_a_high_rate_is_believed_for_a_while(lib):
