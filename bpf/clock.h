@@ -33,9 +33,15 @@
 #define MPS_CLOCK_ASKS copy
 #endif
 
-/* MPS_COPIES_AMID: copies are wanted while new data could be given out, too. */
+/*
+ * MPS_COPIES_AMID: copies are wanted while new data could be given out, too, unless
+ * MPS_CLOCK_IS_EARLY(tp, store, una): what is acknowledged ends before what could be copied.
+ */
 #ifndef MPS_COPIES_AMID
 #define MPS_COPIES_AMID false
+#endif
+#ifndef MPS_CLOCK_IS_EARLY
+#define MPS_CLOCK_IS_EARLY(tp, store, una) false
 #endif
 
 /*
@@ -99,7 +105,8 @@ static __always_inline int mps_clock(struct sock *sk, bool ask)
 	if (!ask || una == msk->snd_nxt)
 		return 0;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
-	if (!MPS_COPIES_AMID && !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp) &&
+	if ((MPS_COPIES_AMID ? MPS_CLOCK_IS_EARLY(tp, s, (__u32)una)
+			     : !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp)) &&
 	    !mps_stuck(s, tp, (__u32)una, now_us))
 		return 0;
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)

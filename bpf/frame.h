@@ -54,7 +54,7 @@ MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets l
 /*
  * MPS_ON_SEND(msk, c, priv): completes the snapshot for get_send in a scheduler's
  * own way. MPS_ON_GIVEN(store, now_us): a subflow was chosen for data. MPS_ENDS_BURST(c,
- * v): copies are wanted as soon as what the verdict v gives out is on its way.
+ * v, priv): copies are wanted as soon as what the verdict v gives out is on its way.
  * MPS_COPIES_TAIL: they are, but not before all data was given out.
  * Define them before including this.
  */
@@ -71,7 +71,7 @@ MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets l
 #define MPS_COPIES_TAIL false
 #endif
 #ifndef MPS_ENDS_BURST
-#define MPS_ENDS_BURST(c, v) false
+#define MPS_ENDS_BURST(c, v, priv) false
 #endif
 
 /* Behind the barrier the compiler tests the very register that it uses. */
@@ -308,7 +308,7 @@ mps_choose(struct mptcp_sock *msk, __u64 (*decide)(const struct mps_conn *c, str
 		v.bytes = again;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (v.bytes && MPS_ENDS_BURST(&st->snap, v))
+	if (v.bytes && MPS_ENDS_BURST(&st->snap, v, &st->priv))
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
 		r.sndbuf = MPS_SNDBUF(&st->snap, (__u32)v.path);

@@ -3,26 +3,55 @@
  * bpf_redundant: every byte on every active subflow that has room.
  *
  * Use it for little data that must not be late, over paths that lose packets or
- * die. It costs as many times the bytes as there are paths, and, being strict, stands
- * still for a round trip after every few windows, before 7.3 after one fragment (up to
- * 32 KB). A path that falls behind the first misses parts of them; with --set batch=1,
- * which takes longer, it does not. --set strict=0 copies only what is still the oldest data
- * when its turn comes. The policy is in include/mps_redundant.h.
+ * die. It costs as many times the bytes as there are paths. What arrives in the moment before
+ * its copies are made has none, and a path that falls behind the first misses parts: with
+ * --set ahead=64, and then --set batch=1, they do not, at the price of a round trip in which
+ * nothing is sent, per batch or per fragment (up to 32 KB); before 7.3 that is so in any case.
+ * --set strict=0 copies only what is still the oldest data when its turn comes. The policy is in
+ * include/mps_redundant.h.
  */
 #include "compat.h"
 #include "tunable.h"
 #include "mps_redundant.h"
+#include "mps_settle.h"
 
-MPS_TUNABLE(strict, 1, 0, 1, 1, "no new data before the last batch was acknowledged");
+MPS_TUNABLE(strict, 1, 0, 1, 1, "data in batches, each copied when all before it is acknowledged");
 MPS_TUNABLE(windows, 8, 1, 64, 1,
 	    "strict: windows per batch, all but the first in the subflows' own queues");
 /* up to MPS_PASS_FRAGMENTS - 1 */
-MPS_TUNABLE(batch, 63, 1, 63, 1, "strict: fragments per round trip, from 7.3 on");
+MPS_TUNABLE(batch, 63, 1, 63, 1, "strict: most fragments per batch, from 7.3 on; before it is one");
+MPS_TUNABLE(
+	ahead, 2, 1, 64, 1,
+	"strict: fragments of a batch whose end the next does not wait for, 64: it always waits");
 
+/* Of a batch that is given out ahead no copies are to be had yet. */
+static __always_inline bool redundant_wants(const struct mps_conn *c, __u32 bytes, const void *priv)
+{
+	return c->nr_paths > 1 && (!strict || !mps_redundant_is_ahead(priv, c->unacked + bytes));
+}
+
+/*
+ * From where on a pass is worth asking for: where the batch begins that is to be copied, and
+ * anywhere while there is none. The bridge has one pass per jiffy, and one that comes too early
+ * makes the next late. The first subflow's acknowledgement of two segments may be the one that
+ * gets there; a segment is looked at before its acknowledgement counts.
+ */
+static __always_inline void redundant_path(const struct mps_conn_store *st,
+					   const struct mps_path *path, struct mps_subflow_store *s,
+					   const struct mps_round *r)
+{
+	const struct mps_redundant_state *batch = (const void *)&st->priv;
+	const bool first = path == &st->snap.path[batch->lead & (MPS_MAX_PATHS - 1)];
+
+	s->priv.word[0] = batch->open ? r->head - batch->open - first * 2 * path->mss : r->una;
+}
+
+#define MPS_ON_PATH(msk, st, r, path, tp, store) redundant_path(st, path, store, r)
+#define MPS_CLOCK_IS_EARLY(tp, store, una) mps_before(una, (__u32)(store)->priv.word[0])
 #define MPS_MOST (mps_passes_go_on() ? batch : 1)
 
 /* Copies are wanted for all that is given out, not only for its end. */
-#define MPS_ENDS_BURST(c, v) ((c)->nr_paths > 1)
+#define MPS_ENDS_BURST(c, v, priv) redundant_wants(c, (v).bytes, priv)
 #define MPS_COPIES_AMID true
 /* A batch waits in queues in any case, and what is late on one path is on time on another. */
 #define MPS_FIT 0
@@ -34,7 +63,14 @@ _Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_redundant_pick(c, priv, strict, MPS_MOST, windows);
+	const struct mps_redundant_options o = {
+		.strict = strict,
+		.most = MPS_MOST,
+		.windows = windows,
+		.ahead = ahead,
+	};
+
+	return mps_redundant_pick(c, priv, &o);
 }
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)

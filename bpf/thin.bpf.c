@@ -50,11 +50,11 @@ static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p
 	mps_thin_path(thin_state(s), p, &o, now_us);
 }
 
-#define MPS_ON_PATH(msk, path, tp, store, now_us) thin_path(msk, path, tp, store, now_us)
+#define MPS_ON_PATH(msk, st, r, path, tp, store) thin_path(msk, path, tp, store, (r)->now_us)
 #define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
 #define MPS_CLOCK_ASKS (copy || probe)
 #define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)
-#define MPS_ENDS_BURST(c, v) mps_thin_ends_burst(c, (v).path, (v).bytes, length)
+#define MPS_ENDS_BURST(c, v, priv) mps_thin_ends_burst(c, (v).path, (v).bytes, length)
 #include "frame.h"
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)

@@ -5,11 +5,13 @@
  * it first, copies follow by way of retransmission at once. That road begins at
  * the oldest unacknowledged fragment, and where that one has been copied it goes
  * no further. So new data is given out in batches ("strict") of so many
- * fragments at most, then nothing until all of it is acknowledged, or parts of it
- * would never be copied. That wait is a round trip in which nothing is sent, so a
+ * fragments at most, and each is copied when all before it is acknowledged. A
  * batch is several windows long ("windows"): what waits in a subflow's own queue is
- * in the others' queues, too, and late nowhere. A slow, full or dead subflow delays
- * nothing: unless it keeps up with the first, it gets no copy while it has no room.
+ * in the others' queues, too, and late nowhere. The next is given out to the same
+ * subflow while the end of the last is on its way ("ahead"), so that nobody stands still
+ * for that round trip; what arrives before its pass comes, a segment or two, has no
+ * copies. A slow, full or dead subflow delays nothing: unless it keeps up with the
+ * first, it gets no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
@@ -20,12 +22,21 @@
 #include "mps_minrtt.h"
 #include "mps_rest.h"
 
+struct mps_redundant_options {
+	__u32 strict;  /* 0: only what is the oldest data when its turn comes is copied */
+	__u32 most;    /* fragments that one pass can copy, at least 1 */
+	__u32 windows; /* per batch, at least 1 */
+	__u32 ahead;   /* fragments of a batch whose end the next one does not wait for */
+};
+
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_redundant_state {
 	__u8 lead;  /* index of the path that has the batch */
 	__u8 given; /* fragments in it; 0: there is none that could grow */
 	__u8 along; /* mask of the paths that kept up when it began */
 	__u8 bound; /* mask of those whose windows bound it */
+	__u32 open; /* its bytes while it is not copied yet: the last that were given out */
+	__u8 last;  /* fragments of the last that was copied */
 };
 
 /* Bytes that a path takes: so many windows in all, those behind the first in its queue. */
@@ -60,11 +71,12 @@ MPS_FN __u32 mps_redundant_lackers(const struct mps_conn *c MPS_ARG, __u32 along
 }
 
 /*
- * The subflow that gets the next data of a batch: the one that would finish all
- * that is pending first, as each of them is to carry all of it; where that is not
- * known, by RTT.
+ * The subflow that gets the data of a batch: the one that would finish all that is
+ * pending first, as each of them is to carry all of it; where that is not known, by RTT.
+ * old: the one that has the last batch, or MPS_WAIT when that is acknowledged. Another one
+ * is better than it if done a quarter earlier; and then whether it has room or not.
  */
-MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
+MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier, __s32 old)
 {
 	__u64 t, least = ~0ULL;
 	__s32 best = MPS_WAIT;
@@ -75,9 +87,11 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_is_usable(p, tier) || !mps_is_available(c, p) || !p->srtt_us)
+		if (!mps_is_usable(p, tier) || !mps_takes_data(p) || !p->srtt_us ||
+		    (old < 0 && !mps_is_available(c, p)))
 			continue;
 		t = mps_finish_us(p, c->pending, MPS_EST_GROW | MPS_EST_RATE);
+		t -= (__s32)i == old ? t / 5 : 0;
 		if (t < least) {
 			least = t;
 			best = (__s32)i;
@@ -86,9 +100,9 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier)
 	return best < 0 ? mps_minrtt_available(c, tier) : best;
 }
 
-/* Mask of the paths that take data and have `times` of their room for so many bytes. */
+/* Mask of the paths that take data and have `times` of their windows' room for so many bytes. */
 MPS_FN __u32 mps_redundant_hold(const struct mps_conn *c MPS_ARG, __u32 tier, __u64 bytes,
-				__u32 times)
+				__u32 times, __u32 windows)
 {
 	__u32 i, found = 0;
 
@@ -98,7 +112,7 @@ MPS_FN __u32 mps_redundant_hold(const struct mps_conn *c MPS_ARG, __u32 tier, __
 		if (i >= c->nr_paths)
 			break;
 		if (mps_is_usable(p, tier) && mps_takes_data(p))
-			found |= (__u32)(times * mps_cwnd_room(p) >= bytes) << i;
+			found |= (__u32)(times * mps_redundant_room(p, windows) >= bytes) << i;
 	}
 	return found;
 }
@@ -111,15 +125,22 @@ MPS_FN __u32 mps_redundant_hold(const struct mps_conn *c MPS_ARG, __u32 tier, __
  */
 static __always_inline void mps_redundant_begin(const struct mps_conn *c,
 						struct mps_redundant_state *st, __u32 tier,
-						__s32 lead)
+						__s32 lead, __u32 windows)
 {
-	const __u64 whole = mps_cwnd_room(&c->path[lead & (MPS_MAX_PATHS - 1)]);
+	const __u64 whole = mps_redundant_room(&c->path[lead & (MPS_MAX_PATHS - 1)], windows);
 
 	st->given = st->along = st->bound = 0;
+	st->open = 0;
 	if (lead < 0)
 		return;
-	st->along = (__u8)mps_redundant_hold(c, tier, mps_min(whole, c->pending), 4);
-	st->bound = (__u8)mps_redundant_hold(c, tier, whole, 2);
+	st->along = (__u8)mps_redundant_hold(c, tier, mps_min(whole, c->pending), 4, windows);
+	st->bound = (__u8)mps_redundant_hold(c, tier, whole, 2, windows);
+}
+
+/* Is the next batch due although the last, which was copied, is still on its way? */
+static __always_inline bool mps_redundant_goes_on(const struct mps_redundant_state *st, __u32 ahead)
+{
+	return !st->given && st->last >= ahead;
 }
 
 /*
@@ -143,7 +164,7 @@ MPS_FN __u32 mps_redundant_grows(const struct mps_conn *c MPS_ARG, __u32 tier,
 			break;
 		if (i == lead || !(st->bound >> i & 1) || !mps_is_usable(p, tier))
 			continue;
-		if (mps_redundant_room(p, windows) < c->unacked + c->unit)
+		if (mps_redundant_room(p, windows) < (__u64)st->open + c->unit)
 			return 0;
 	}
 	return 1;
@@ -162,25 +183,31 @@ MPS_FN __u32 mps_redundant_takers(const struct mps_conn *c MPS_ARG, __u32 tier)
 	return found;
 }
 
-/* most: fragments that one pass can copy, at least 1 */
 static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_conn *c,
 							     struct mps_redundant_state *st,
-							     __u32 strict, __u32 most,
-							     __u32 windows)
+							     const struct mps_redundant_options *o)
 {
 	const __s32 tier = mps_usable_tier(c);
 	struct mps_verdict v;
 	__s32 i;
 
-	if (!strict || tier < 0 || mps_redundant_takers(c, (__u32)tier) < 2) {
-		st->given = 0;
+	if (!o->strict || tier < 0 || mps_redundant_takers(c, (__u32)tier) < 2) {
+		st->given = st->last = 0;
+		st->open = 0;
 		return mps_minrtt_pick(c);
 	}
 	if (!c->unacked) {
-		i = mps_redundant_lead(c, (__u32)tier);
-		mps_redundant_begin(c, st, (__u32)tier, i);
-	} else if (st->given && st->given < most &&
-		   mps_redundant_grows(c, (__u32)tier, st, windows)) {
+		i = mps_redundant_lead(c, (__u32)tier, MPS_WAIT);
+		mps_redundant_begin(c, st, (__u32)tier, i, 1);
+	} else if (mps_redundant_goes_on(st, o->ahead)) {
+		i = mps_redundant_lead(c, (__u32)tier, st->lead);
+		if (i != st->lead)
+			return mps_wait_for(MPS_WAIT_COPIES);
+		if (!mps_is_available(c, &c->path[i & (MPS_MAX_PATHS - 1)]))
+			return mps_wait_for(MPS_WAIT_NO_ROOM);
+		mps_redundant_begin(c, st, (__u32)tier, i, o->windows);
+	} else if (st->given && st->given < o->most &&
+		   mps_redundant_grows(c, (__u32)tier, st, o->windows)) {
 		i = st->lead;
 	} else {
 		return mps_wait_for(MPS_WAIT_COPIES);
@@ -192,14 +219,26 @@ static __always_inline struct mps_verdict mps_redundant_pick(const struct mps_co
 	v = mps_send_on(c, (__u32)i);
 	/* one fragment at a time, so that they are counted; there may be no room in the window */
 	v.bytes = (__u32)mps_min(c->wnd_left, mps_min(c->unit ?: v.bytes, MPS_MAX_BURST));
+	st->open += v.bytes;
 	return v;
 }
 
-/* Every path that could carry the fragment and has not yet. It ends the batch. */
+/* What was acknowledged ends before the batch: a pass for copies would not get to it. */
+static __always_inline bool mps_redundant_is_ahead(const struct mps_redundant_state *st,
+						   __u64 unacked)
+{
+	return unacked > st->open;
+}
+
+/* Every path that could carry the fragment and has not yet. That ends a batch that is reached. */
 static __always_inline __u32 mps_redundant_copies(const struct mps_conn *c,
 						  struct mps_redundant_state *st, __u32 windows)
 {
-	st->given = 0;
+	if (!mps_redundant_is_ahead(st, c->unacked)) {
+		st->last = st->given ?: st->last;
+		st->given = 0;
+		st->open = 0;
+	}
 	return mps_redundant_lackers(c, st->along, windows);
 }
 

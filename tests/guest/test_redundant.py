@@ -61,11 +61,13 @@ def test_every_byte_on_every_path(count, rtt_ms):
     lacked any more.
     """
     paths = [path(f"path{i}", rtt_ms=rtt_ms) for i in range(count)]
-    ok("load", NAME)
-    _, carried, _ = measure(paths)
-    assert min(carried) > KEPT_UP * SIZE, carried
-    assert max(carried) <= SIZE, carried
-    ok("unload", NAME)
+    # by default the next batch is given out ahead: what arrives before its copies are made has none
+    for ahead, least in ((64, KEPT_UP), (2, NEARLY)):
+        ok("load", NAME, "--set", f"ahead={ahead}")
+        _, carried, _ = measure(paths)
+        assert min(carried) > least * SIZE, (ahead, carried)
+        assert max(carried) <= SIZE, (ahead, carried)
+        ok("unload", NAME)
     ok("load", NAME, "--set", "strict=0")
     _, carried, _ = measure(paths)
     assert min(carried) < KEPT_UP * SIZE, carried
@@ -82,13 +84,34 @@ def test_several_windows_in_a_round_trip(rtt_ms, passes_go_on):
     paths = [path(name, rtt_ms=rtt_ms) for name in ("one", "two")]
     seconds = {}
     for windows in (1, 8):
-        ok("load", NAME, "--set", f"windows={windows}")
+        # each waits for the end of the last: see below
+        ok("load", NAME, "--set", f"windows={windows}", "--set", "ahead=64")
         seconds[windows], carried, _ = measure(paths, size=LONG)
         assert min(carried) > NEARLY * LONG, (windows, carried)
         assert max(carried) <= LONG, (windows, carried)
         ok("unload", NAME)
     faster = seconds[1] / seconds[8]
     assert faster > 1.15 if passes_go_on else 0.95 < faster < 1.05, seconds
+
+
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_the_next_batch_does_not_wait_for_the_last(ahead, passes_go_on):
+    """Only what arrives in the moment before its copies are made has none.
+
+    Seen to be 1.19 to 1.65 times as fast, with 0.98 to 1 of the bytes on each path.
+    """
+    paths = [path(name, rtt_ms=80) for name in ("one", "two")]
+    seconds = {}
+    for least in (ahead, 64):
+        ok("load", NAME, "--set", f"ahead={least}")
+        seconds[least], carried, _ = measure(paths, size=2 * SIZE)
+        assert min(carried) > NEARLY * 2 * SIZE, (least, carried)
+        assert max(carried) <= 2 * SIZE, (least, carried)
+        ok("unload", NAME)
+    faster = seconds[64] / seconds[ahead]
+    # a batch of one fragment is never as long as two
+    never = ahead > 1 and not passes_go_on
+    assert 0.95 < faster < 1.05 if never else faster > 1.1, seconds
 
 
 def test_alone_it_waits_for_nothing():
@@ -115,19 +138,20 @@ def becomes(i, **values):
     return change
 
 
+@pytest.mark.parametrize("ahead", [2, 64])
 @pytest.mark.parametrize("dead", [0, 1])
-def test_a_dead_path_stops_nothing(dead):
+def test_a_dead_path_stops_nothing(dead, ahead):
     """The copy on the other path is there already: no time is lost by waiting for a timer.
 
     Seen to take three times as long when the request for copies was refused while
     the retransmission timer runs, or dropped in the jiffy of the last pass.
     """
-    ok("load", NAME)
+    ok("load", NAME, "--set", f"ahead={ahead}")
     paths = [path("one"), path("two")]
     both, *_ = measure(paths)
     seconds, carried, _ = measure(paths, becomes(dead, loss=100))
     assert seconds < 1.25 * both, (seconds, both)
-    assert carried[1 - dead] == SIZE, carried
+    assert carried[1 - dead] >= (1 if ahead == 64 else NEARLY) * SIZE, carried
 
 
 def test_a_slow_path_stops_nothing():

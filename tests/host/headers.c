@@ -127,13 +127,13 @@ static void say(__s32 answer[4], struct mps_verdict v, __u32 state)
 	answer[3] = (__s32)state;
 }
 
-/* state: the path that has the batch, its fragments, who goes along; copies: ends it first */
-void redundant_pick(const struct mps_conn *c, __u32 strict, __u32 most, __u32 windows, __u32 copies,
+/* copies: a pass for copies comes first */
+void redundant_pick(const struct mps_conn *c, const struct mps_redundant_options *o, __u32 copies,
 		    struct mps_redundant_state *st, __s32 answer[4])
 {
 	if (copies)
-		mps_redundant_copies(c, st, windows);
-	say(answer, mps_redundant_pick(c, st, strict, most, windows), 0);
+		mps_redundant_copies(c, st, o->windows);
+	say(answer, mps_redundant_pick(c, st, o), 0);
 }
 
 void minrtt_pick(const struct mps_conn *c, __s32 answer[4])

@@ -35,7 +35,7 @@ HEADERS = {
     "cfs_copies": (U32, P),
     "redundant_copies": (U32, P),
     "redundant_copies_along": (U32, P, U32, U32),
-    "redundant_pick": (None, P, U32, U32, U32, U32, P, P),
+    "redundant_pick": (None, P, P, U32, P, P),
     "minrtt_pick": (None, P, P),
     "ecf_pick": (None, P, U32, U64, P, P),
     "ecf_look_ahead": (U64, U64, U64, U32, U64, U32, U32, P),
