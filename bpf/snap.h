@@ -37,11 +37,11 @@ struct {
 #endif
 
 /*
- * MPS_ON_PATH(msk, st, r, path, tp, store): completes a path of the snapshot in a
+ * MPS_ON_PATH(msk, st, r, path, n, tp, store): completes a path of the snapshot in a
  * scheduler's own way; defined like the metric, and after it.
  */
 #ifndef MPS_ON_PATH
-#define MPS_ON_PATH(msk, st, r, path, tp, store)
+#define MPS_ON_PATH(msk, st, r, path, n, tp, store)
 #endif
 
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
@@ -217,7 +217,7 @@ static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 					mps_gap(tp->sacked_out | tp->lost_out | tp->retrans_out,
 						tp->write_seq - tp->snd_una, (__u32)tp->rack.mstamp,
 						r->now_us));
-		MPS_ON_PATH(msk, st, r, &c->path[n], tp, s);
+		MPS_ON_PATH(msk, st, r, &c->path[n], n, tp, s);
 		if (age < c->age_us)
 			c->age_us = age;
 		any |= s->asked;

@@ -50,7 +50,7 @@ static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p
 	mps_thin_path(thin_state(s), p, &o, now_us);
 }
 
-#define MPS_ON_PATH(msk, st, r, path, tp, store) thin_path(msk, path, tp, store, (r)->now_us)
+#define MPS_ON_PATH(msk, st, r, path, n, tp, store) thin_path(msk, path, tp, store, (r)->now_us)
 #define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
 #define MPS_CLOCK_ASKS (copy || probe)
 #define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)

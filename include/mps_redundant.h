@@ -82,6 +82,7 @@ MPS_FN __s32 mps_redundant_lead(const struct mps_conn *c MPS_ARG, __u32 tier, __
 	__s32 best = MPS_WAIT;
 	__u32 i;
 
+	MPS_UNROLL
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 

@@ -39,6 +39,7 @@ MPS_FN __s32 mps_rest_path(const struct mps_conn *c MPS_ARG, __s32 chosen)
 	if (tier < 0 || first->flags & MPS_PATH_BEGAN || !first->srtt_us)
 		return chosen;
 	t = mps_finish_us(first, MPS_FRAGMENT, MPS_EST_GROW | MPS_EST_RATE);
+	MPS_UNROLL
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
