@@ -221,9 +221,12 @@ def verdict_line(v, cases):
     if v["measured"] < len(cases):
         text += f", {v['measured']} of {len(cases)} measured, {v['invalid']} invalid"
     if v["worst"]:
-        text += f" (worst: {v['worst']['cell']} {v['worst']['ratio']:.3f};"
-        sent = v["worst_sent"]
-        text += f" copies included: {sent['cell']} {sent['ratio']:.3f})"
+        text += f" (worst: {v['worst']['cell']} {v['worst']['ratio']:.3f}"
+        # what a scheduler that repeats everything can be asked for
+        if v["kept"] is False:
+            sent = v["worst_sent"]
+            text += f"; copies included: {sent['cell']} {sent['ratio']:.3f}"
+        text += ")"
     return text
 
 

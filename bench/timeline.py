@@ -79,7 +79,11 @@ class Capture(ooo.Capture):
         super().packet(ip, now)
 
 
-def read(file, names):
+def read(file, lab):
+    names = {
+        bytes(map(int, lab.address("client", i).split("."))): path.name
+        for i, path in enumerate(lab.paths)
+    }
     found = Capture(names)
     with open(file, "rb") as f:
         for now, raw in dpkt.pcap.UniversalReader(f):
@@ -139,11 +143,7 @@ def timeline(cell, choice, size, args):
             sched.use(lab, choice)
         with capture(lab, "client", file), Server(lab, files, mptcp=not choice.is_tcp) as server:  # fmt: skip
             got = list(download(server, order, host, args.pause))
-        names = {
-            bytes(map(int, lab.address("client", i).split("."))): p.name
-            for i, p in enumerate(paths)
-        }
-        pieces = read(file, names)
+        pieces = read(file, lab)
     if not pieces:
         raise LabError(f"{cell}, {choice}: the capture has no data")
     zero, begin, pieces = last_download(pieces, got[-1].seconds)

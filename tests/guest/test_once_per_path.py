@@ -39,11 +39,7 @@ def received(file, lab, name, rates, size):
                 time.sleep(4 + size * 8e-6 / min(rates))
             # tcpdump writes what it has when it is stopped, but for the last block
             time.sleep(3)
-    names = {
-        bytes(map(int, lab.address("client", i).split("."))): p.name
-        for i, p in enumerate(lab.paths)
-    }
-    return timeline.read(file, names)
+    return timeline.read(file, lab)
 
 
 def twice(pieces, path):
