@@ -29,7 +29,7 @@ enum mps_path_flag {
 	MPS_PATH_CARRIED = 1 << 6,	   /* get_retrans: it was given data of the fragment */
 	MPS_PATH_BEGAN = MPS_PATH_CARRIED, /* get_send: it was given what is in front of the unit */
 	MPS_PATH_REPAIRS = 1 << 7,	   /* in fast recovery: a lost segment is sent again */
-	MPS_PATH_DROPPED = 1 << 8, /* delivered; without CARRIED: and the receiver dropped it */
+	MPS_PATH_DROPPED = 1 << 8, /* dropped by the receiver; with CARRIED: what is behind that */
 	/* of bpf_thin: */
 	MPS_PATH_NO_TS = 1 << 9,  /* has no TCP timestamps */
 	MPS_PATH_DELAY = 1 << 10, /* has a one-way delay estimate, the metric */

@@ -96,18 +96,19 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 }
 
 /*
- * Has the receiver dropped what this subflow was given `age` us ago? It does that with
- * data beyond its window (mps_window.h), and when it is out of memory. TCP has it
- * acknowledged, since less is on its way than was given behind it, and by the times, too:
+ * Has the receiver dropped the oldest data, which this subflow was given `age` us ago? It does
+ * that with data beyond its window (mps_window.h), and when it is out of memory. TCP has it
+ * acknowledged, since no more is on its way than was given behind it, and by the times, too:
  * a segment that was sent `gap` us ago has arrived. Yet it is not acknowledged at data
- * level, of which it is the oldest; others merely wait for that one. gap: MPS_NEVER,
- * longer than any age, when a segment before that one is missing.
+ * level; others merely wait for that one. gap: MPS_NEVER, longer than any age, when a
+ * segment before that one is missing.
  */
-static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 age, __u32 gap)
+static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 behind, __u32 age,
+					    __u32 gap)
 {
 	const __u64 trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
 
-	return p->srtt_us && age > trip + gap && p->behind >= mps_owed(p);
+	return p->srtt_us && age > trip + gap && behind >= mps_owed(p);
 }
 
 /*
@@ -123,17 +124,22 @@ MPS_FN __u32 mps_gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 }
 
 /*
- * What became of the fragment's data that this subflow was given `age` us ago. Who did not have
- * the oldest byte dropped nothing, as far as that tells: its part waits at the receiver.
+ * What this subflow, which was given data of the fragment, means to it. All wait for the oldest
+ * byte: who was not given that one holds nothing up and dropped nothing, whether its part is still
+ * on its way or waits at the receiver.
  */
 static __always_inline __u32 mps_fate(const struct mps_subflow_store *s, const struct mps_path *p,
-				      const struct mps_round *r, __u32 age, __u32 gap)
+				      const struct mps_round *r, __u32 gap)
 {
-	if (r->frag != r->una || !mps_was_dropped(p, age, gap))
+	__u32 age, behind;
+
+	if (r->frag != r->una)
 		return MPS_PATH_CARRIED;
-	if (mps_ranges_age(&s->ranges, r->una, r->una + 1, r->now_us) == MPS_NEVER)
+	age = mps_ranges_age(&s->ranges, r->una, r->una + 1, r->now_us);
+	if (age == MPS_NEVER)
 		return MPS_PATH_CARRIED | MPS_PATH_DROPPED;
-	return MPS_PATH_DROPPED;
+	behind = mps_ranges_behind(&s->ranges, r->una, r->una + 1);
+	return mps_was_dropped(p, behind, age, gap) ? MPS_PATH_DROPPED : MPS_PATH_CARRIED;
 }
 
 /*
@@ -156,7 +162,7 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 		p->flags |= MPS_PATH_BEGAN;
 	} else if (age != MPS_NEVER) {
 		p->behind = mps_ranges_behind(&s->ranges, r->frag, r->frag_end);
-		p->flags |= mps_fate(s, p, r, age, gap);
+		p->flags |= mps_fate(s, p, r, gap);
 	}
 	mps_ranges_forget(&s->ranges, r->una);
 	return age;

@@ -19,6 +19,7 @@ import sched
 
 import downloads as web
 import netlab
+import transfer
 
 
 class BenchLab:
@@ -53,6 +54,16 @@ class BenchLab:
 def bench_lab(*paths):
     with netlab.Lab(paths) as bench, contextlib.closing(BenchLab(bench)) as lab:
         yield lab
+
+
+def first_upload(name, paths, data):
+    """Seconds that it takes on a fresh connection, the server's MPTCP counters."""
+    with netlab.Lab(paths) as lab:
+        sched.use(lab, sched.Choice(name), "client")
+        with transfer.connection(lab) as ends:
+            run = transfer.transfer(lab, "client", [(ends, data)])
+        assert run["verified"]
+        return run["seconds"], lab.mib("server")
 
 
 def downloads(name, paths, sizes, pause=1, receive=None):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """Data that TCP has delivered and the receiver's MPTCP has dropped goes out again soon.
 
-Here the receiver has no room for what it had granted; in a network it is data beyond its window
+Either the receiver has no room for what it had granted, or it is data beyond its window
 (mps_window.h).
 """
 
+import random
 import socket
 import time
 
 import pytest
-from cells import bench_lab, netlab
+from cells import bench_lab, first_upload, netlab
 from command import ok, stats_of, total
 from traffic import connection, download, info
 
@@ -70,3 +71,32 @@ def test_it_does_not_wait_for_the_timer(has_get_send):
     assert dropped_then >= ROUNDS <= dropped
     assert total(found, "bytes_retrans") > 0
     assert seconds < 0.9 * control, (seconds, control)
+
+
+# A peer grants 65160 bytes as it answers the SYN, and then 64256, of which nobody hears in time.
+FIRST = random.Random(1).randbytes(300_000)
+RTTS_MS = [
+    (20 + near, 60 + far) for near in (-1, 0, 1, 1.5) for far in (-3, -1.5, 0, 1.5)
+]
+
+
+def upload_over(rtts):
+    """Seconds, segments beyond the window"""
+    paths = [
+        netlab.Path(name, mbit=mbit, rtt_ms=rtt).roomy()
+        for name, mbit, rtt in zip(("one", "two"), (60, 20), rtts, strict=True)
+    ]
+    seconds, counters = first_upload("bpf_rr", paths, FIRST)
+    return seconds, counters["NoDSSInWindow"]
+
+
+def test_the_end_of_the_first_window(has_get_send):
+    """Dropped when the near path brings it before the far one has brought the beginning.
+
+    The rest of its fragment is with the far path then. Each that waits for the timer takes
+    200 ms longer.
+    """
+    seconds, dropped = zip(*map(upload_over, RTTS_MS), strict=True)
+    assert max(seconds) < min(seconds) + 0.1, seconds
+    if has_get_send:
+        assert sum(dropped) > len(RTTS_MS) / 2

@@ -112,11 +112,11 @@ __u32 gap(__u32 missing, __u32 owed, __u32 sent_us, __u32 now_us)
 }
 
 /*
- * Flags of a path that was given [start, end) and has to say what became of [frag, end), or
- * whether it has what is in front of the head; the last of the words, whether there is any,
- * becomes what it was given behind the fragment.
+ * Flags of a path that was given [start, end), one or two of them, and has to say what became of
+ * [frag, end), or whether it has what is in front of the head; the last of the words, whether there
+ * is any, becomes what it was given behind the fragment.
  */
-__u32 completed(const __u32 given[3], const struct mps_path *path, __u32 words[7], __u32 gap_us)
+__u32 completed(const __u32 given[6], const struct mps_path *path, __u32 words[7], __u32 gap_us)
 {
 	struct mps_subflow_store s = {};
 	struct mps_round r = {
@@ -131,6 +131,7 @@ __u32 completed(const __u32 given[3], const struct mps_path *path, __u32 words[7
 	struct mps_path p = *path;
 
 	mps_ranges_add(&s.ranges, given[0], given[1], given[0], given[2]);
+	mps_ranges_add(&s.ranges, given[3], given[4], given[0], given[5]);
 	mps_complete_path(&s, &p, &r, 0, gap_us);
 	words[6] = p.behind;
 	return p.flags;

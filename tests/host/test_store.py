@@ -114,8 +114,13 @@ def idle_states(rng, count):
         yield rng.choice([1, 9, 10, 11, draw(rng, UNKNOWN)]), max(0, idle), rto
 
 
+def six(*given):
+    """One range that a path was given, or two: start, end, when."""
+    return (c_uint32 * 6)(*(x % U32 for x in given))
+
+
 def wrong_drops(lib, rng):
-    """One burst, of which TCP has everything; what is oldest there and not acknowledged is lost."""
+    """Two bursts, of which TCP has everything; the oldest byte, not acknowledged, is lost then."""
     mss, srtt = rng.choice([100, 1428]), rng.choice([0, 20_000, 300_000])
     start = rng.getrandbits(32)
     end = start + rng.randint(1, 60_000)
@@ -126,28 +131,30 @@ def wrong_drops(lib, rng):
     stop = min(end, max(start, frag) + rng.randint(1, 32_768))
     una = frag if rng.random() < 0.8 else frag - 1
     p = Path_(srtt=srtt, mss=mss, cwnd=100, flags=0)
-    behind = end - stop
-    p.inflight = max(0, behind // mss + rng.choice([-1, 0, 0, 1]))
-    p.unsent = rng.choice([0, behind % mss, behind % mss + 1])
+    last = end + rng.choice([0, 1, rng.randint(1, 40_000)])
+    after = last - una - 1
+    p.inflight = max(0, after // mss + rng.choice([-1, 0, 0, 1]))
+    p.unsent = rng.choice([0, after % mss, after % mss + 1])
     gap = rng.choice([0, 1000, srtt, UNKNOWN])
     trip = srtt + 2 * TICK_US + (gap if gap != UNKNOWN else 0)
     age = rng.choice([0, trip - trip % TICK_US, trip + TICK_US, 2 * trip])
     now = given // TICK_US * TICK_US + age // TICK_US * TICK_US
     seen = age // TICK_US * TICK_US
-    words = [now, una, end, end, frag, stop, 0]
+    stop = rng.choice([stop, max(stop, last)])
+    words = [now, una, last, last, frag, stop, 0]
     words = (c_uint32 * 7)(*(x % U32 for x in words))
-    flags = lib.completed(
-        (c_uint32 * 3)(*(x % U32 for x in (start, end, given))), p.pack(), words, gap
-    )
+    bursts = six(start, end, given, end, last, given + rng.randint(0, age))
+    flags = lib.completed(bursts, p.pack(), words, gap)
     lost = (
-        una == frag
-        and gap != UNKNOWN
-        and srtt
-        and seen > trip
-        and p.inflight * mss + p.unsent <= behind
+        gap != UNKNOWN and srtt and seen > trip and p.inflight * mss + p.unsent <= after
     )
-    right = CARRIED if not lost else DROPPED if start <= una else DROPPED | CARRIED
-    return flags != right or words[6] != behind
+    if una != frag:
+        right = CARRIED
+    elif una < start:
+        right = CARRIED | DROPPED  # it is others that have what is waited for
+    else:
+        right = DROPPED if lost else CARRIED
+    return flags != right or words[6] != last - stop
 
 
 def flags_of(lib, given, fragment, head=None):
@@ -156,7 +163,7 @@ def flags_of(lib, given, fragment, head=None):
     words = [0, frag - 1, stop if head is None else head, stop, frag, stop]
     words.append(head is not None)
     return lib.completed(
-        (c_uint32 * 3)(*(x % U32 for x in (start, end, 0))),
+        six(start, end, 0, 0, 0, 0),
         Path_(flags=0).pack(),
         (c_uint32 * 7)(*(x % U32 for x in words)),
         0,
@@ -226,21 +233,38 @@ def test_an_end_that_the_window_cut_off(lib):
     assert flags_of(lib, (0, 32_728), (0, 0), 65_159) == 0
 
 
-def test_an_end_is_not_dropped(lib):
-    """The peer has it, and waits for the beginning that another path carries."""
+def test_an_end_is_not_waited_for(lib):
+    """Nor was it dropped: the peer has it, or will, and waits for the beginning on another path."""
 
-    def flags(una, frag, start):
+    def flags(una, frag, start, inflight=0):
         words = [100_000, una, 3000, 3000, frag, 2000, 0]
         return lib.completed(
-            (c_uint32 * 3)(start, 2000, 0),
-            Path_(srtt=20_000, inflight=0, flags=0).pack(),
+            six(start, 2000, 0, 0, 0, 0),
+            Path_(srtt=20_000, inflight=inflight, flags=0).pack(),
             (c_uint32 * 7)(*words),
             0,
         )
 
     assert flags(1000, 1000, 1000) == DROPPED
+    assert flags(1000, 1000, 1000, inflight=1) == CARRIED
     assert flags(1000, 1000, 1001) == CARRIED | DROPPED
+    assert flags(1000, 1000, 1001, inflight=1) == CARRIED | DROPPED
     assert flags(900, 1000, 1000) == CARRIED
+
+
+def test_a_later_part_of_it_does_not_count(lib):
+    """The oldest byte was dropped long ago, though more of its fragment is on its way."""
+
+    def flags(inflight):
+        words = (c_uint32 * 7)(100_000, 1000, 3000, 3000, 1000, 3000, 0)
+        path = Path_(srtt=20_000, inflight=inflight, mss=999, flags=0)
+        return lib.completed(
+            six(1000, 2000, 0, 2000, 3000, 99_000), path.pack(), words, 0
+        )
+
+    assert flags(2) == DROPPED
+    # but not while it may be on its way itself
+    assert flags(3) == CARRIED
 
 
 def test_a_high_rate_is_believed_for_a_while(lib):
