@@ -98,17 +98,17 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 /*
  * Has the receiver dropped the oldest data, which this subflow was given `age` us ago? It does
  * that with data beyond its window (mps_window.h), and when it is out of memory. TCP has it
- * acknowledged, since no more is on its way than was given behind it, and by the times, too:
- * a segment that was sent `gap` us ago has arrived. Yet it is not acknowledged at data
- * level; others merely wait for that one. gap: MPS_NEVER, longer than any age, when a
- * segment before that one is missing.
+ * acknowledged, and two segments behind it if there are so many, as the acknowledgement at data
+ * level may be one late; by the times, too: a segment that was sent `gap` us ago has arrived.
+ * Yet it is not acknowledged at data level; others merely wait for that one. gap: MPS_NEVER,
+ * longer than any age, when a segment before that one is missing.
  */
 static __always_inline bool mps_was_dropped(const struct mps_path *p, __u32 behind, __u32 age,
 					    __u32 gap)
 {
-	const __u64 trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
+	const __u64 owed = mps_owed(p), trip = p->srtt_us + (2ULL << MPS_TICK_BITS);
 
-	return p->srtt_us && age > trip + gap && behind >= mps_owed(p);
+	return p->srtt_us && age > trip + gap && behind >= owed + mps_min(owed, 2ULL * p->mss);
 }
 
 /*
