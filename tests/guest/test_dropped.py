@@ -96,7 +96,7 @@ def test_the_end_of_the_first_window(has_get_send):
     """Dropped when the near path brings it before the far one has brought the beginning.
 
     The rest of its fragment is with the far path then. Where the timer repaired it, the uploads
-    took 1.2 times as long as those of the default, which gives it all to one path.
+    took 1.07 to 1.2 times as long as those of the default, which gives it all to one path.
     """
     seconds, beyond = first_uploads("bpf_rr")
     if not has_get_send:
@@ -107,4 +107,4 @@ def test_the_end_of_the_first_window(has_get_send):
     control, beyond_then = first_uploads("default")
     assert beyond_then == 0
     assert beyond > len(RTTS_MS) / 2
-    assert seconds < 1.05 * control, (seconds, control)
+    assert seconds < control, (seconds, control)
