@@ -7,7 +7,7 @@
  * Use it where windows are small for the paths, such as receivers with little
  * memory. Where the window is large it is bpf_minrtt: it does not look at how
  * long the rest of a transfer takes; bpf_ecf does. The policy is in
- * include/mps_blest.h; --set whole=0 --set fit=0 --set cover=0 is the paper's.
+ * include/mps_blest.h; --set whole=0 --set rate=0 --set fit=0 --set cover=0 is the paper's.
  */
 #include "frame.h"
 #include "mps_blest.h"
@@ -18,6 +18,7 @@ MPS_TUNABLE(lambda_max, 1300, 1, 16000, 1000, "the factor's upper bound");
 MPS_TUNABLE(lambda_step, 40, 0, 1000, 1000,
 	    "what blocking adds to it; a quarter comes off without");
 MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
+MPS_TUNABLE(rate, 1, 0, 1, 1, "the fast subflow may send no more than it was seen to deliver");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -27,6 +28,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 		.max = lambda_max,
 		.step = lambda_step,
 		.whole = whole,
+		.rate = rate,
 	};
 
 	return mps_blest_pick(c, priv, &o);

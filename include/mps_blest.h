@@ -16,7 +16,9 @@
  * M being all that the window holds at once.
  *
  * Not in the paper: one more segment is by default what a choice really hands
- * over, the whole head fragment; bytes that TCP has queued on s count as being
+ * over, the whole head fragment; X is no more than f was seen to deliver in
+ * rtt_s, as a window that doubles on past what its bottleneck carries fills a
+ * queue and no window of the peer; bytes that TCP has queued on s count as being
  * in flight; no wait for a path that nothing will wake (mps_ecf.h).
  */
 #ifndef MPS_BLEST_H
@@ -49,6 +51,7 @@ struct mps_blest_options {
 	__u32 max;
 	__u32 step;
 	__u32 whole; /* "one more segment" is the whole fragment that a choice hands over */
+	__u32 rate;  /* X is no more than the fast subflow was seen to deliver */
 };
 
 /*
@@ -119,6 +122,19 @@ MPS_FN __u32 mps_blest_blocks(const struct mps_path *f MPS_ARG, __u64 rounds, __
 	return mps_product_less(lambda_left, 2ULL * MPS_BLEST_ROUND * MPS_BLEST_ROUND, x, lambda);
 }
 
+/*
+ * lambda * X > left still, with no more for X than the fast subflow was seen to deliver in the
+ * slow one's round trip? Without a sample nothing says no.
+ */
+MPS_FN __u32 mps_blest_delivers(const struct mps_path *f MPS_ARG, __u32 rtt_us, __u64 left,
+				__u32 lambda)
+{
+	const __u64 rate = mps_known_rate(f);
+
+	return !rate || mps_product_less(left * MPS_BLEST_SCALE, MPS_USEC,
+					 rate * mps_min(rtt_us, MPS_RTT_MAX), lambda);
+}
+
 static __always_inline struct mps_verdict mps_blest_pick(const struct mps_conn *c,
 							 struct mps_blest_state *st,
 							 const struct mps_blest_options *o)
@@ -127,6 +143,7 @@ static __always_inline struct mps_verdict mps_blest_pick(const struct mps_conn *
 	const struct mps_path *fast, *slow;
 	__s32 f, s;
 	__u32 lambda;
+	__u64 left;
 
 	if (tier < 0)
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
@@ -142,8 +159,10 @@ static __always_inline struct mps_verdict mps_blest_pick(const struct mps_conn *
 	if (slow->srtt_us <= fast->srtt_us)
 		return mps_send_on(c, (__u32)s);
 	lambda = mps_blest_lambda(st, c, slow->srtt_us, o);
-	if (mps_has_inflight(fast) && mps_blest_blocks(fast, mps_blest_rounds(fast, slow),
-						       mps_blest_left(c, slow, o->whole), lambda))
+	left = mps_blest_left(c, slow, o->whole);
+	if (mps_has_inflight(fast) &&
+	    mps_blest_blocks(fast, mps_blest_rounds(fast, slow), left, lambda) &&
+	    (!o->rate || mps_blest_delivers(fast, slow->srtt_us, left, lambda)))
 		return mps_wait_for(MPS_WAIT_WINDOW);
 	return mps_send_on(c, (__u32)s);
 }

@@ -15,7 +15,7 @@ enum { OP_BLEST, OP_DAPS, OP_RR };
 
 struct question {
 	__u32 op;
-	__u32 option[5]; /* BLEST: struct mps_blest_options; DAPS: patient; round robin: segments */
+	__u32 option[7]; /* BLEST: struct mps_blest_options; DAPS: patient; round robin: segments */
 	struct mps_priv priv;
 	struct mps_conn conn;
 };
@@ -36,6 +36,7 @@ static struct mps_verdict ask(const struct question *q, struct mps_priv *priv)
 		.max = q->option[2],
 		.step = q->option[3],
 		.whole = q->option[4],
+		.rate = q->option[5],
 	};
 
 	switch (q->op) {

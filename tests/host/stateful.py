@@ -28,7 +28,8 @@ from hostlib import (
 BLEST, DAPS, RR = range(3)
 NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER, WINDOW, TURN, COPIES = range(7)
 PRIV = 48
-QUESTION = struct.Struct(f"=6I{PRIV}s")
+MAX_OPTIONS = 7
+QUESTION = struct.Struct(f"=I{MAX_OPTIONS}I{PRIV}s")
 # struct mps_conn up to path[]
 SNAPSHOT = struct.Struct("=4Q4I")
 UNKNOWN = 0xFFFFFFFF
@@ -69,7 +70,7 @@ class Conn:
         )
 
     def pack(self, op, options, priv):
-        head = QUESTION.pack(op, *options, *[0] * (5 - len(options)), priv)
+        head = QUESTION.pack(op, *options, *[0] * (MAX_OPTIONS - len(options)), priv)
         return head + self.snapshot()
 
 

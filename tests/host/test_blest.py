@@ -14,6 +14,7 @@ from stateful import (
     BLEST,
     NO_ROOM,
     NO_SUBFLOW,
+    UNKNOWN,
     WINDOW,
     Conn,
     any_path,
@@ -52,9 +53,10 @@ class Options:
     most: int = 1300
     step: int = 40
     whole: int = 1
+    rate: int = 1
 
     def words(self):
-        return (self.start, self.least, self.most, self.step, self.whole)
+        return (self.start, self.least, self.most, self.step, self.whole, self.rate)
 
 
 def fast_bytes(f, rounds):
@@ -65,14 +67,26 @@ def fast_bytes(f, rounds):
     return (window + f.mss * (rounds - 1) / 2) * rounds
 
 
-def blocks(c, f, s, factor, whole):
+def delivered(f, s):
+    """What f may deliver in a round trip of s, None: unknown. A first slow start may yet double."""
+    known = f.rate * (2 if f.ssthresh == UNKNOWN else 1)
+    return known * Fraction(s.srtt, 10**6) if known else None
+
+
+def fast_most(f, s, rounds, o):
+    x = fast_bytes(f, rounds)
+    most = delivered(f, s) if o.rate else None
+    return x if most is None else min(x, most)
+
+
+def blocks(c, f, s, factor, o):
     """All right answers, one where the grain of the rounds makes no difference."""
     exact = min(Fraction(s.srtt, f.srtt), Fraction(MAX_ROUNDS))
     grains = exact / GRAIN
-    segment = max(s.mss, c.unit) if whole else s.mss
+    segment = max(s.mss, c.unit) if o.whole else s.mss
     left = max(0, c.unacked + c.wnd_left - s.inflight * s.mss - s.unsent - segment)
     return {
-        fast_bytes(f, rounds) * factor > left * 1000
+        fast_most(f, s, rounds, o) * factor > left * 1000
         for rounds in {exact, int(grains) * GRAIN}
     }
 
@@ -109,7 +123,7 @@ def right(c, state, o):
         for f in (c.paths[i] for i in known if c.paths[i].srtt == least):
             waits = {False}
             if held(f):
-                waits = blocks(c, f, c.paths[s], after.factor, o.whole)
+                waits = blocks(c, f, c.paths[s], after.factor, o)
             answers |= {(WAIT, WINDOW, after) if w else (s, 0, after) for w in waits}
     return answers
 
@@ -121,7 +135,11 @@ def any_state(rng):
     c.unit = rng.choice([0, 1, 1428, 32768, rng.randint(0, 65535)])
     c.unacked, c.wnd_left = (draw(rng, rng.choice([1 << 20, 1 << 52])) for _ in "ab")
     c.now = draw(rng, 1 << 50)
-    o = Options(step=rng.choice([0, 3, 40, 1000]), whole=rng.randint(0, 1))
+    o = Options(
+        step=rng.choice([0, 3, 40, 1000]),
+        whole=rng.randint(0, 1),
+        rate=rng.randint(0, 1),
+    )
     if rng.random() < 0.2:
         least, start, most = sorted(rng.randint(1, 16000) for _ in range(3))
         o = replace(o, least=least, start=start, most=most)
@@ -160,9 +178,11 @@ def boundary_state(rng):
     factor = state.factor or max(o.least, min(o.most, o.start))
     rounds = min(Fraction(s.srtt, f.srtt), Fraction(MAX_ROUNDS))
     segment = max(s.mss, c.unit) if o.whole else s.mss
-    turn = (
-        fast_bytes(f, rounds) * factor / 1000 + s.inflight * s.mss + s.unsent + segment
-    )
+    # the rate is or is not what bounds it
+    sent = fast_bytes(f, rounds) * 10**6 / s.srtt
+    f.rate = int(min(sent * rng.choice([0, 0.3, 0.6, 1, 2]), 0xFFFFFFFF))
+    turn = fast_most(f, s, rounds, o) * factor / 1000 + s.inflight * s.mss
+    turn += s.unsent + segment
     window = max(1, int(turn) + rng.choice([-1, 0, 0, 1]))
     c.wnd_left = rng.randint(1, window)
     c.unacked = window - c.wnd_left
@@ -216,15 +236,26 @@ def test_an_example_by_hand(driver):
     slow = Path_(srtt=80_000, cwnd=10, inflight=4)
     tight = Conn([fast, slow], wnd_left=200, unacked=59_999)
     enough = replace(tight, wnd_left=201)
-    paper = Options(whole=0).words()
+    paper = Options(whole=0, rate=0).words()
     a, b = driver.ask([(BLEST, paper, bytes(48), c) for c in (tight, enough)])
     assert (a.path, a.reason) == (WAIT, WINDOW)
     assert b.path == 1
     # in slow start: X = 10,000 * (2^4 - 1) = 150,000
-    fast = replace(fast, ssthresh=0xFFFFFFFF)
-    tight = Conn([fast, slow], wnd_left=65_000, unacked=119_999)
-    enough = replace(tight, wnd_left=65_001)
-    a, b = driver.ask([(BLEST, paper, bytes(48), c) for c in (tight, enough)])
+    growing = replace(fast, ssthresh=1000)
+    turns(driver, [growing, slow], 150_000 * 1.2, Options(whole=0, rate=0))
+    # 500 kB/s are 40,000 bytes in 80 ms, twice that in the first slow start, or 46,000 as before
+    for ssthresh, x in ((1000, 40_000), (UNKNOWN, 80_000), (10, 40_000)):
+        seen = replace(fast, ssthresh=ssthresh, rate=500_000)
+        turns(driver, [seen, slow], x * 1.2, Options(whole=0))
+    turns(driver, [replace(fast, rate=600_000), slow], 55_200, Options(whole=0))
+
+
+def turns(driver, paths, least, o):
+    """With that much left of the window it sends, with a byte less it waits."""
+    held = (paths[1].inflight + 1) * paths[1].mss
+    enough = Conn(paths, wnd_left=int(least), unacked=held)
+    tight = replace(enough, wnd_left=int(least) - 1)
+    a, b = driver.ask([(BLEST, o.words(), bytes(48), c) for c in (tight, enough)])
     assert (a.path, a.reason) == (WAIT, WINDOW)
     assert b.path == 1
 
@@ -284,6 +315,13 @@ MUTANTS = {
     "no-upper-bound": ("if (lambda > o->max)", "if (0)"),
     "no-lower-bound": ("if (lambda < o->min)", "if (0)"),
     "lambda-wraps": ("lambda > down ? lambda - down : 0", "lambda - down"),
+    "rate-ignored": ("return !rate || ", "return 1 || !rate || "),
+    "rate-always": ("(!o->rate || mps_blest", "(mps_blest"),
+    "rate-alone": ("    mps_blest_blocks(fast, mps_blest_rounds(fast, slow), left, lambda) &&", ""),
+    "no-sample-no-wait": ("return !rate || ", "return "),
+    "rate-not-doubled": ("= mps_known_rate(f);", "= f->rate;"),
+    "rate-without-lambda": ("mps_min(rtt_us, MPS_RTT_MAX), lambda);", "mps_min(rtt_us, MPS_RTT_MAX), MPS_BLEST_SCALE);"),
+    "rate-in-the-fast-rtt": ("mps_blest_delivers(fast, slow->srtt_us,", "mps_blest_delivers(fast, fast->srtt_us,"),
     "another-reason": ("mps_wait_for(MPS_WAIT_WINDOW)", "mps_wait_for(MPS_WAIT_FASTER)"),
 }  # fmt: skip
 
