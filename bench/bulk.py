@@ -317,8 +317,9 @@ def run(argv):
     verdicts = [verdict(w, cases, by) for w in words[2:]]
     for v in verdicts:
         print(verdict_line(v, cases))
+    # a direction by itself has a file by itself, so that two guests can share the work
     saved = result.save(
-        "bulk",
+        "-".join(["bulk", *args.direction]) if len(args.direction) == 1 else "bulk",
         arguments=vars(args),
         paths={
             c: [dataclasses.asdict(p) | {"queue": p.queue()} for p in paths_of(c)]

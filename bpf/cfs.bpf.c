@@ -5,16 +5,21 @@
  *
  * Use it for short transfers over paths whose delay varies or that may die: the
  * end does not wait for a slow path, at the price of sending the tail twice. It
- * never waits and predicts nothing, so a long transfer gives a slow path as much
- * as minRTT does. The policy is in include/mps_cfs.h.
+ * predicts nothing, so a long transfer gives a slow path as much as minRTT does,
+ * but for what would block the peer's window. The policy is in include/mps_cfs.h;
+ * --set window=0 --set fit=0 --set cover=0 is the paper's.
  */
 #define MPS_COPIES_TAIL true
 #include "frame.h"
 #include "mps_cfs.h"
 
+MPS_TUNABLE(
+	window, 1000, 0, 16000, 1000,
+	"factor of BLEST's wait, while more waits than the peer's window takes; 0: no such wait");
+
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_minrtt_pick(c);
+	return mps_cfs_pick(c, priv, window);
 }
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)

@@ -8,12 +8,16 @@
  * Source: cfs, section 3.1; line 6 of its algorithm says x_s where it means
  * x_f, the subflow with room. While the peer's window holds new data back
  * nothing is copied here, as the tail has not come.
+ *
+ * Not in the paper: so nothing mends a window that a slow subflow blocks, and
+ * while more waits than the window takes it gets nothing that would, by the
+ * estimate of BLEST (mps_blest.h).
  */
 #ifndef MPS_CFS_H
 #define MPS_CFS_H
 
+#include "mps_blest.h"
 #include "mps_copy.h"
-#include "mps_minrtt.h"
 
 /*
  * Does a slower path than this one carry the fragment? One in recovery after a
@@ -53,6 +57,26 @@ MPS_FN __s32 mps_cfs_fastest(const struct mps_conn *c MPS_ARG, __u32 tier)
 		}
 	}
 	return best;
+}
+
+/*
+ * Who gets new data. factor: BLEST's lambda, in thousandths, which does not adapt here; 0: the
+ * paper's form. A window that takes all that there is cannot be blocked.
+ */
+static __always_inline struct mps_verdict mps_cfs_pick(const struct mps_conn *c,
+						       struct mps_blest_state *st, __u32 factor)
+{
+	const struct mps_blest_options o = {
+		.start = factor,
+		.min = factor,
+		.max = factor,
+		.whole = 1,
+		.rate = 1,
+	};
+
+	if (factor && c->pending > c->wnd_left)
+		return mps_blest_pick(c, st, &o);
+	return mps_minrtt_pick(c);
 }
 
 static __always_inline __u32 mps_cfs_copies(const struct mps_conn *c)

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from cells import bench_lab, from_nginx, netlab, sent
+from cells import bench_lab, downloads, from_nginx, netlab, sent
 from command import ok, stats_of, total
 from lab import until
 from libbpf import Object
@@ -88,6 +88,26 @@ def test_the_end_comes_by_the_fast_path(event):
     slow = sent(after)[1] - sent(before)[1]
     again = total(after, *AGAIN) - total(before, *AGAIN)
     assert 0 < again <= slow + FRAGMENT, (again, slow)
+
+
+# bytes of the receive buffer; about half of that is the window
+@pytest.mark.parametrize("receive", [96 << 10, 16 << 20], ids=["tight", "wide"])
+def test_it_leaves_a_tight_window_to_the_fast_path(receive):
+    """No copy mends a window that the slow path blocks while new data waits. window=0 is the control."""
+    found = []
+    for factor in (0, 1):
+        ok("load", NAME, "--set", f"window={factor}")
+        paths = path("slow", 2, 120), path("fast", 8, 20)
+        found.append(downloads(NAME, paths, [512 << 10] * 3, receive=receive))
+        ok("unload", NAME)
+    (control, ours), waits = map(sent, found), [f["waits"]["window"] for f in found]
+    assert waits[0] == 0
+    if receive < 1 << 20:
+        assert waits[1] > 0
+        assert ours[0] < 0.7 * control[0], (ours, control)
+    else:
+        assert waits[1] <= 0.02 * found[1]["counters"]["decisions"], found[1]
+        assert ours[0] > 0.8 * control[0], (ours, control)
 
 
 def test_a_pass_goes_on(passes_go_on):

@@ -23,6 +23,7 @@ SMALL, LARGE = 1, 1 << 20  # bytes of the receive buffer
 ROUNDS = 5
 BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF)
 NO_DROPS = "the kernel has no such drops: 6.12's receiver keeps what is too much"
+FEW_DROPS = "the kernel has no such drops in most uploads: 6.12's receiver keeps more"
 
 
 def one_round(conn):
@@ -101,9 +102,9 @@ def test_the_end_of_the_first_window(has_get_send):
     seconds, beyond = first_uploads("bpf_rr")
     if not has_get_send:
         assert beyond < len(RTTS_MS) / 2, (
-            "this kernel's receiver drops it, too: test it there"
+            "this kernel's receiver drops it often, too: test it there"
         )
-        pytest.skip(NO_DROPS)
+        pytest.skip(FEW_DROPS)
     control, beyond_then = first_uploads("default")
     assert beyond_then == 0
     assert beyond > len(RTTS_MS) / 2

@@ -7,15 +7,17 @@
 #include <string.h>
 
 #include "mps_blest.h"
+#include "mps_cfs.h"
 #include "mps_daps.h"
 #include "mps_rr.h"
 #include "mps_stats.h"
 
-enum { OP_BLEST, OP_DAPS, OP_RR };
+enum { OP_BLEST, OP_DAPS, OP_RR, OP_CFS };
 
 struct question {
 	__u32 op;
-	__u32 option[7]; /* BLEST: struct mps_blest_options; DAPS: patient; round robin: segments */
+	/* BLEST: struct mps_blest_options; DAPS: patient; round robin: segments; CFS: the factor */
+	__u32 option[7];
 	struct mps_priv priv;
 	struct mps_conn conn;
 };
@@ -44,6 +46,8 @@ static struct mps_verdict ask(const struct question *q, struct mps_priv *priv)
 		return mps_blest_pick(&q->conn, (void *)priv, &o);
 	case OP_DAPS:
 		return mps_daps_pick(&q->conn, (void *)priv, q->option[0]);
+	case OP_CFS:
+		return mps_cfs_pick(&q->conn, (void *)priv, q->option[0]);
 	default:
 		return mps_rr_pick(&q->conn, (void *)priv, q->option[0]);
 	}

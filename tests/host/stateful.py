@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Questions to decisions that keep a state: BLEST, DAPS, round robin.
+"""Questions to decisions that keep a state: BLEST, CFS, DAPS, round robin.
 
 What is common to their tests: how stateful.c is built and asked, which paths may carry data, and
 how a wrong header is made. The rules that a test judges by are in its own file.
@@ -25,7 +25,7 @@ from hostlib import (
     Path_,
 )
 
-BLEST, DAPS, RR = range(3)
+BLEST, DAPS, RR, CFS = range(4)
 NO_SUBFLOW, NO_ROOM, PEER_WINDOW, FASTER, WINDOW, TURN, COPIES = range(7)
 PRIV = 48
 MAX_OPTIONS = 7

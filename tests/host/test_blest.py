@@ -7,6 +7,7 @@ import random
 import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 from hostlib import LOSS, WAIT, Path_, pieces
@@ -54,6 +55,7 @@ class Options:
     step: int = 40
     whole: int = 1
     rate: int = 1
+    op: ClassVar[int] = BLEST
 
     def words(self):
         return (self.start, self.least, self.most, self.step, self.whole, self.rate)
@@ -158,9 +160,10 @@ def any_state(rng):
     return c, state, o
 
 
-def boundary_state(rng):
+def boundary_state(rng, fixed=None):
     """x_f full, and the window on or one byte beside the point where BLEST turns."""
     c, state, o = any_state(rng)
+    o = fixed or o
     f, s = any_path(rng, "real"), any_path(rng, rng.choice(["real", "real", "wide"]))
     for p in (f, s):
         p.flags, p.unsent = Path_().flags, 0
@@ -200,7 +203,7 @@ def cases(seed, count):
 
 def wrong(driver, some):
     """The cases with a wrong answer, and what was reached on the way."""
-    questions = [(BLEST, o.words(), st.pack(), c) for c, st, o, _ in some]
+    questions = [(o.op, o.words(), st.pack(), c) for c, st, o, _ in some]
     bad, reached = [], {}
     for (c, state, o, answers), a in zip(some, driver.ask(questions), strict=True):
         after = State(*STATE.unpack(a.priv))
