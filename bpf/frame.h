@@ -40,6 +40,9 @@ char _license[] SEC("license") = "GPL";
 #ifndef MPS_COVER
 #define MPS_COVER 2
 #endif
+#ifndef MPS_PENALISE
+#define MPS_PENALISE 1
+#endif
 
 /* Fixed, so that without copies the ACK clock, which sees every TCP segment, is nothing. */
 MPS_TUNABLE_FIXED(copy, 1, 0, 1, 1, "copy stuck data onto a faster subflow where that pays");
@@ -49,7 +52,8 @@ MPS_TUNABLE(
 	cover, MPS_COVER, 0, 2, 1,
 	"no queue on slower subflows whose loss would fill the peer's window, 2: or delay the end");
 MPS_TUNABLE(sndbuf, 1, 0, 1, 1, "the send buffer takes what all carry in the slowest's round trip");
-MPS_TUNABLE(penalise, 1, 0, 1, 1, "a subflow that fills the peer's window gets less of its own");
+MPS_TUNABLE(penalise, MPS_PENALISE, 0, 1, 1,
+	    "a subflow that fills the peer's window gets less of its own");
 
 /*
  * MPS_ON_SEND(msk, c, priv): completes the snapshot for get_send in a scheduler's

@@ -59,6 +59,8 @@ static __always_inline void redundant_path(const struct mps_conn_store *st,
 /* A batch waits in queues in any case, and what is late on one path is on time on another. */
 #define MPS_FIT 0
 #define MPS_COVER 0
+/* Who leads fills the peer's window since it is the first of all, and not by being slow. */
+#define MPS_PENALISE 0
 #define MPS_SNDBUF(c, path) mps_redundant_sndbuf(MPS_MOST)
 #include "frame.h"
 

@@ -33,9 +33,16 @@ def received(lab):
     ]
 
 
-def measure(paths, during=lambda lab, transfer: None, size=SIZE, name=NAME):
-    """A download after a short one: seconds, payload bytes per path, the sender's statistics."""
+def measure(
+    paths, during=lambda lab, transfer: None, size=SIZE, name=NAME, receive=None
+):
+    """A download after a short one: seconds, payload bytes per path, the sender's statistics.
+
+    receive: bytes of the client's receive buffer, which then does not grow.
+    """
     with bench_lab(*paths) as lab:
+        if receive:
+            lab.client.sysctl("ipv4/tcp_rmem", f"4096 {receive} {receive}")
         lab.server.scheduler = name
         with connection(lab) as conn:
             download(conn, 64 << 10).finish().acknowledged()
@@ -112,6 +119,22 @@ def test_the_next_batch_does_not_wait_for_the_last(ahead, passes_go_on):
     # a batch of one fragment is never as long as two
     never = ahead > 1 and not passes_go_on
     assert 0.95 < faster < 1.05 if never else faster > 1.1, seconds
+
+
+def test_who_leads_is_not_penalised(passes_go_on):
+    """It fills the peer's window since it is the first of all, and not by being slow.
+
+    Half of its window was not used then, and what waited in its queue went on for longer.
+    """
+    paths = [path("one", mbit=20, rtt_ms=20), path("two", mbit=20, rtt_ms=60)]
+    seconds = []
+    for options in ((), ("--set", "penalise=1")):
+        ok("load", NAME, *options)
+        seconds.append(measure(paths, size=LONG, receive=512 << 10)[0])
+        ok("unload", NAME)
+    ours, control = seconds
+    # a batch of one fragment does not fill it
+    assert ours < 0.97 * control if passes_go_on else ours < 1.03 * control, seconds
 
 
 def test_alone_it_waits_for_nothing():
