@@ -120,4 +120,16 @@ static __always_inline bool mps_reinject_pays(const struct mps_outlook *o)
 	return o->copy_us < MPS_NEVER_US - 1 && o->copy_us + o->copy_us / 4 < o->left_us;
 }
 
+/*
+ * Has the receiver dropped the fragment? It does that with data beyond its window, and when it is
+ * out of memory. TCP has acknowledged all that was sent, and of this subflow two segments since
+ * the connection got on: the acknowledgement at data level may be one late. None follows that
+ * would tell more, and nobody but the retransmission timer would send it again.
+ */
+static __always_inline bool mps_reinject_dropped(const struct mps_outlook *o, __u32 in_vain,
+						 __u32 mss)
+{
+	return !o->left_us && o->copy_us < MPS_NEVER_US - 1 && in_vain >= 2 * mss;
+}
+
 #endif /* MPS_REINJECT_H */

@@ -198,8 +198,9 @@ static __always_inline bool pays(struct mps_reinject_ns *ns, const struct mptcp_
 			break;
 		at = add(&o, at, &f, news);
 	}
-	/* nobody but the retransmission timer would end that */
-	if (mps_reinject_pays(&o) || news->held)
+	/* nobody but the retransmission timer would end the others */
+	if (mps_reinject_pays(&o) || news->held ||
+	    mps_reinject_dropped(&o, news->in_vain, news->tp->mss_cache))
 		return true;
 	count(ns, o.copy_us == MPS_NEVER_US ? MPS_R_NO_IDLE : MPS_R_NO_GAIN);
 	return false;

@@ -26,15 +26,17 @@ NO_DROPS = "the kernel has no such drops: 6.12's receiver keeps what is too much
 FEW_DROPS = "the kernel has no such drops in most uploads: 6.12's receiver keeps more"
 
 
-def one_round(conn):
-    """Seconds from the moment when there is room again to the last byte."""
+def one_round(conn, more=SIZE):
+    """Seconds from the moment when there is room again to the last byte.
+
+    more: bytes that are sent then, whose acknowledgements tell that the rest has not got through.
+    """
     conn.server.sendall(bytes(SIZE))
     conn.client.setsockopt(*BUFFER, SMALL)
-    time.sleep(0.02)
+    time.sleep(0.02 if more else 0.028)
     conn.client.setsockopt(*BUFFER, LARGE)
-    begun, rest = time.monotonic(), 2 * SIZE
-    # its acknowledgements tell that the rest has not got through
-    conn.server.sendall(bytes(SIZE))
+    begun, rest = time.monotonic(), SIZE + more
+    conn.server.sendall(bytes(more))
     while rest:
         rest -= len(conn.client.recv(rest))
     seconds = time.monotonic() - begun
@@ -42,21 +44,24 @@ def one_round(conn):
     return seconds
 
 
+def rounds(lab, look=lambda conn: None, **options):
+    """Seconds of all rounds, segments dropped, what look() finds then."""
+    with connection(lab) as conn:
+        conn.client.setsockopt(*BUFFER, LARGE)
+        download(conn, 256 << 10).finish().acknowledged()
+        time.sleep(1)
+        before = lab.mib("client")["RcvPruned"]
+        seconds = sum(one_round(conn, **options) for _ in range(ROUNDS))
+        return seconds, lab.mib("client")["RcvPruned"] - before, look(conn)
+
+
 def measure(copy):
-    """Seconds of all rounds, segments dropped, the sender's statistics."""
     ok("load", "bpf_minrtt", "--set", f"copy={copy}")
     with bench_lab(*PATHS) as lab:
         lab.server.scheduler = "bpf_minrtt"
-        with connection(lab) as conn:
-            conn.client.setsockopt(*BUFFER, LARGE)
-            download(conn, 256 << 10).finish().acknowledged()
-            time.sleep(1)
-            before = lab.mib("client")["RcvPruned"]
-            seconds = sum(one_round(conn) for _ in range(ROUNDS))
-            dropped = lab.mib("client")["RcvPruned"] - before
-            found = stats_of(info(conn.server).token)
+        found = rounds(lab, lambda conn: stats_of(info(conn.server).token))
     ok("unload", "bpf_minrtt")
-    return seconds, dropped, found
+    return found
 
 
 def test_it_does_not_wait_for_the_timer(has_get_send):
@@ -72,6 +77,25 @@ def test_it_does_not_wait_for_the_timer(has_get_send):
     assert dropped_then >= ROUNDS <= dropped
     assert total(found, "bytes_retrans") > 0
     assert seconds < 0.9 * control, (seconds, control)
+
+
+def test_nor_with_the_kernels_own(has_get_send):
+    """`use default --reinject`, and without it, the control.
+
+    Nothing is sent behind it or beside it whose acknowledgements would tell.
+    """
+    found = {}
+    for words in (["--reinject"], []):
+        with bench_lab(PATHS[0]) as lab:
+            ok("use", "default", "--netns", lab.server.name, *words)
+            found[len(words)] = rounds(lab, more=0)
+            ok("use", "default", "--netns", lab.server.name)
+    (seconds, dropped, _), (control, dropped_then, _) = found[1], found[0]
+    if not has_get_send:
+        assert dropped == 0, "this kernel's receiver drops it, too: test it there"
+        pytest.skip(NO_DROPS)
+    assert dropped_then >= ROUNDS <= dropped
+    assert seconds < 0.5 * control, (seconds, control)
 
 
 # A peer grants 65160 bytes as it answers the SYN, and then 64256, of which nobody hears in time.

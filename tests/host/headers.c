@@ -198,3 +198,8 @@ __u32 reinject_pays(const struct mps_outlook *o)
 {
 	return mps_reinject_pays(o);
 }
+
+__u32 reinject_dropped(const struct mps_outlook *o, __u32 in_vain, __u32 mss)
+{
+	return mps_reinject_dropped(o, in_vain, mss);
+}

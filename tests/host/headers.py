@@ -46,6 +46,7 @@ HEADERS = {
     "outlook_init": (None, P),
     "outlook_add": (U32, P, P, U32, U32, U64),
     "reinject_pays": (U32, P),
+    "reinject_dropped": (U32, P, U32, U32),
 }
 STORE = {
     "ranges_size": (U32,),

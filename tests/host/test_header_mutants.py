@@ -370,6 +370,10 @@ MUTANTS = {
         "without-rate": ("MPS_EST_GROW | MPS_EST_RATE", "MPS_EST_GROW", "copy"),
         "no-margin": ("o->copy_us + o->copy_us / 4 <", "o->copy_us <", "pays"),
         "or-equal": ("o->copy_us / 4 < o", "o->copy_us / 4 <= o", "pays"),
+        "dropped-while-busy": ("return !o->left_us && ", "return ", "dropped"),
+        "dropped-by-nobody": ("return !o->left_us && o->copy_us < MPS_NEVER_US - 1", "return !o->left_us", "dropped"),
+        "one-segment-late": ("in_vain >= 2 * mss", "in_vain >= mss", "dropped"),
+        "three-segments-late": ("in_vain >= 2 * mss", "in_vain > 2 * mss", "dropped"),
     },
     "sample": {
         "never": ("if (mps_wants_first_sample(c, p))", "if (0)", "no sample"),

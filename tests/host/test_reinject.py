@@ -61,6 +61,11 @@ def pays(copy, left):
     return copy < NO_SAMPLE and copy + copy // 4 < left
 
 
+def dropped(copy, left, in_vain, mss):
+    """All was delivered, somebody could take a copy, and one late acknowledgement does not explain it."""
+    return copy < NO_SAMPLE and not left and in_vain >= 2 * mss
+
+
 @functools.cache
 def cases(seed, count):
     """(subflows, bytes of the fragment, as far as not acknowledged)"""
@@ -101,6 +106,12 @@ def faults(lib, seed, count):
             wrong.add("left")
         if counted != right:
             wrong.add("counted")
+        for s in subflows:
+            for vain in (s.in_vain, 2 * s.path.mss - 1, 2 * s.path.mss):
+                if lib.reinject_dropped(o, vain, s.path.mss) != dropped(
+                    copy_us, left_us, vain, s.path.mss
+                ):
+                    wrong.add("dropped")
         # also where it just pays, or just does not
         turn = copy_us + copy_us // 4
         for there in (left_us, turn, turn + 1):
@@ -151,6 +162,27 @@ def test_by_hand(lib):
     assert ask(lib, [(idle, 0), (near, 0), (working, 0)])
     near.srtt = 0
     assert not ask(lib, [(near, 0), (working, 0)])
+
+
+def test_what_the_receiver_dropped(lib):
+    """All that was sent is acknowledged by TCP, and not at data level."""
+    idle = Path_(srtt=80_000, flags=ACTIVE | SNDBUF | SENDS | IDLE)
+    working = Path_(srtt=50_000, rate=100_000, flags=ACTIVE | SNDBUF | SENDS)
+
+    def refused(in_vain, *paths):
+        o = (c_uint64 * 2)()
+        lib.outlook_init(o)
+        for p in paths:
+            lib.outlook_add(o, p.pack(), 10_000, 10_000, 0)
+        return lib.reinject_dropped(o, in_vain, 1000)
+
+    assert refused(2_000, idle, idle)
+    assert not refused(1_999, idle, idle)
+    assert not refused(2_000, idle, working)
+    # nobody could take a copy, or at an unknown time
+    assert not refused(2_000)
+    idle.srtt = 0
+    assert not refused(2_000, idle)
 
 
 def test_what_another_way_back_told_of(lib):
