@@ -27,6 +27,15 @@
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 /* of tcp_sock.nonagle, what TCP_CORK sets */
 #define TCP_NAGLE_CORK 2
+/* RFC 9293, 3.2, and RFC 8684, 3.3 */
+#define TCP_HEADER 20
+#define OPTIONS_MAX 40
+#define OPTION_END 0
+#define OPTION_NOP 1
+#define OPTION_MPTCP 30
+#define MPTCP_DSS 2
+#define DSS_ACK 1
+#define DSS_ACK_64 2
 
 char _license[] SEC("license") = "GPL";
 
@@ -133,6 +142,7 @@ struct news {
 	__u32 in_vain; /* mps_until_done() */
 	__u32 out;     /* bytes that the connection has on its way */
 	__u32 held;    /* subflows that hold a short end back */
+	__u32 told;    /* it acknowledges data, and no more than is known */
 };
 
 /*
@@ -200,7 +210,7 @@ static __always_inline bool pays(struct mps_reinject_ns *ns, const struct mptcp_
 	}
 	/* nobody but the retransmission timer would end the others */
 	if (mps_reinject_pays(&o) || news->held ||
-	    mps_reinject_dropped(&o, news->in_vain, news->tp->mss_cache))
+	    (news->told && mps_reinject_dropped(&o, news->in_vain, news->tp->mss_cache)))
 		return true;
 	count(ns, o.copy_us == MPS_NEVER_US ? MPS_R_NO_IDLE : MPS_R_NO_GAIN);
 	return false;
@@ -231,6 +241,36 @@ static __always_inline enum mps_reinject_counter ask(struct memory *m, struct so
 	return MPS_R_REFUSED;
 }
 
+/*
+ * Does the segment acknowledge, at data level, as much as is known, and no more? By the low half of
+ * what its option says (RFC 8684, 3.3), at which the core looks later. The options are in the
+ * linear part, as TCP has parsed them by now.
+ */
+static __always_inline bool tells(struct sk_buff *skb, __u32 una)
+{
+	__u8 header[OPTIONS_MAX + 16] = { 0 };
+	__u32 i, at = 0, end;
+
+	if (bpf_probe_read_kernel(header, TCP_HEADER, skb->data))
+		return false;
+	end = (header[12] >> 4) * 4 - TCP_HEADER;
+	if (end > OPTIONS_MAX || bpf_probe_read_kernel(header, end, skb->data + TCP_HEADER))
+		return false;
+	for (i = 0; i < OPTIONS_MAX / 2 && at < end && at < OPTIONS_MAX; i++) {
+		const __u8 *o = header + at;
+
+		if (o[0] == OPTION_MPTCP && o[2] >> 4 == MPTCP_DSS && o[3] & DSS_ACK) {
+			const __u8 *ack = o + 4 + (o[3] & DSS_ACK_64 ? 4 : 0);
+
+			return una == ((__u32)ack[0] << 24 | ack[1] << 16 | ack[2] << 8 | ack[3]);
+		}
+		if (o[0] == OPTION_END || (o[0] != OPTION_NOP && o[1] < 2))
+			break;
+		at += o[0] == OPTION_NOP ? 1 : o[1];
+	}
+	return false;
+}
+
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 {
@@ -257,8 +297,9 @@ int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 	/* the TCP header is where the data of the packet begins; its acknowledgement */
 	if (!m || bpf_probe_read_kernel(&news.ack, sizeof(news.ack), skb->data + 8))
 		return 0;
-	count(ns, MPS_R_LOOKS);
 	una = (__u32)msk->snd_una;
+	news.told = tells(skb, una);
+	count(ns, MPS_R_LOOKS);
 	news.tp = tp;
 	news.ack = bpf_ntohl(news.ack);
 	news.held = 0;
