@@ -124,7 +124,8 @@ static __always_inline bool mps_reinject_pays(const struct mps_outlook *o)
  * Has the receiver dropped the fragment? It does that with data beyond its window, and when it is
  * out of memory. TCP has acknowledged all that was sent, and of this subflow two segments since
  * the connection got on: the acknowledgement at data level may be one late. None follows that
- * would tell more, and nobody but the retransmission timer would send it again.
+ * would tell more, and nobody but the retransmission timer would send it again. That the last one
+ * does not tell of it either is for the caller to see.
  */
 static __always_inline bool mps_reinject_dropped(const struct mps_outlook *o, __u32 in_vain,
 						 __u32 mss)
