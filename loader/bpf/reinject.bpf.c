@@ -142,7 +142,7 @@ struct news {
 	__u32 in_vain; /* mps_until_done() */
 	__u32 out;     /* bytes that the connection has on its way */
 	__u32 held;    /* subflows that hold a short end back */
-	__u32 told;    /* it acknowledges data, and no more than is known */
+	__u32 told;    /* it leaves its subflow idle, and acknowledges no data that was not */
 };
 
 /*
@@ -297,11 +297,12 @@ int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 	/* the TCP header is where the data of the packet begins; its acknowledgement */
 	if (!m || bpf_probe_read_kernel(&news.ack, sizeof(news.ack), skb->data + 8))
 		return 0;
-	una = (__u32)msk->snd_una;
-	news.told = tells(skb, una);
 	count(ns, MPS_R_LOOKS);
+	una = (__u32)msk->snd_una;
 	news.tp = tp;
 	news.ack = bpf_ntohl(news.ack);
+	/* mps_reinject_dropped() asks only when that leaves the subflow idle */
+	news.told = news.ack == tp->write_seq && tells(skb, una);
 	news.held = 0;
 	news.out = (__u32)(msk->snd_nxt - msk->snd_una);
 	news.in_vain = in_vain(m, una, tp->snd_una);
