@@ -208,6 +208,16 @@ class Lab:
         flags = "subflow backup" if self.paths[i - 1].backup else "subflow"
         return f"mptcp endpoint add {self.local(i)} id {i} dev p{i} {flags}"
 
+    def _route(self, i):
+        """The service over path i."""
+        width = 128 if self.family == 6 else 32
+        via = f"via {self.local(i, 2)} dev {self.device(i)}"
+        return f"route add {self.address}/{width} {via}"
+
+    def own_route(self, i):
+        """What packets from the client's address on path i go by."""
+        return f"{self._route(i)} table {100 + i}"
+
     def _link(self):
         width, host = (64, 128) if self.family == 6 else (24, 32)
         nodad = " nodad" if self.family == 6 else ""
@@ -230,11 +240,10 @@ class Lab:
         self.server.ip(*server, limits, family=self.family)
         routes = []
         for i, _ in enumerate(self.paths, 1):
-            via = f"route add {service} via {self.local(i, 2)} dev {self.device(i)}"
-            routes.append(f"{via} table {100 + i}")
+            routes.append(self.own_route(i))
             routes.append(f"rule add from {self.local(i)} lookup {100 + i}")
             if i == 1:
-                routes.append(via)
+                routes.append(self._route(i))
         self.client.ip(limits, *routes, family=self.family)
         self.shape()
 

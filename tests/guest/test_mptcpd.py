@@ -61,6 +61,38 @@ def bytes_by_address(conn):
     return {address: c["bytes_sent"] for address, c in subflows(conn).items()}
 
 
+def made_again(lab, i):
+    """The remedy of docs/mptcpd.md for an endpoint that was made before its address was there."""
+    line = endpoints(lab.client)[lab.local(i)]
+    number = re.search(r"\bid (\d+)", line)[1]
+    lab.client.ip(
+        f"mptcp endpoint delete id {number}",
+        f"mptcp endpoint add {lab.local(i)} id {number} dev {lab.device(i)} subflow",
+    )
+
+
+def tries(lab):
+    """How often the client sent a join, and how often it could not even bind."""
+    names = ("MPJoinSynTx", "MPJoinSynTxBindErr")
+    return tuple(lab.client.mib(name) for name in names)
+
+
+def comes_back(lab, i):
+    """The address of path i, and the route that went with it, as a network manager does it.
+
+    The kernel tells of an address before a socket can be bound to it (__inet_insert_ifa() in
+    devinet.c). mptcpd may be quicker, and the kernel tries each endpoint once per connection.
+    """
+    joins, failures = tries(lab)
+    address = f"{lab.local(i)}/24 dev {lab.device(i)}"
+    lab.client.ip(f"{lab.own_route(i)} onlink", f"addr add {address}")
+    until(lambda: lab.local(i) in endpoints(lab.client), 20, "its endpoint")
+    until(lambda: tries(lab) != (joins, failures), 20, "a try to make the subflow")
+    if tries(lab) == (joins, failures + 1):
+        print("mptcpd was quicker than the kernel")
+        made_again(lab, i)
+
+
 @pytest.fixture
 def lab(_shared, labs):
     _shared.need(SCHEDULER)
@@ -102,23 +134,46 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
             alone = bytes_by_address(conn)
             transfer.reached(transfer.received / size + 0.1)
             later = bytes_by_address(conn)
-            lab.client.ip(f"addr add {second}/24 dev p2")
+            comes_back(lab, 2)
             conn.wait_subflows(1)
-            assert second in endpoints(lab.client)
             assert transfer.received < 0.8 * size, "it was over too soon to tell"
+            before = lab.sent()
             transfer.finish(60).acknowledged()
             end = bytes_by_address(conn)
+            wire = [now - then for now, then in zip(lab.sent(), before, strict=True)]
             kept = subflows(conn)[first]
     again = kept["bytes_retrans"] + kept["bytes_copied"]
     print(
         "bytes per address:", both, alone, later, end, "sent again on the first:", again
     )
+    print("on the wire, per path, since the second was back:", wire)
     assert min(both[first], both[second]) > 64 << 10
     assert set(alone) == set(later) == {first}
     assert later[first] - alone[first] > size // 20, "the first one went on alone"
     assert again > 0, "what was on its way on the lost one went again"
     assert set(end) == {first, second}
-    assert end[second] > 128 << 10, "the path that came back was used"
+    assert end[second] > 128 << 10, "the subflow that came back was used"
+    assert wire[1] > end[second] // 2, "it went over its own path"
+
+
+def test_an_endpoint_before_its_address(lab):
+    """The connection does not use it when the address comes, but does when it is made again."""
+    address = f"{lab.local(2)}/24 dev p2"
+    with connection(lab, subflows=1) as conn:
+        lab.client.ip(f"addr del {address}")
+        before = tries(lab)
+        lab.endpoint(2)
+        assert tries(lab) == (before[0], before[1] + 1)
+        lab.client.ip(f"{lab.own_route(2)} onlink", f"addr add {address}")
+        assert not info(conn.client).extra_subflows
+        made_again(lab, 2)
+        conn.wait_subflows(1)
+        start = lab.sent()
+        upload(conn, 1 << 20).finish().acknowledged()
+        carried = bytes_by_address(conn)
+        wire = lab.sent()[1] - start[1]
+    assert wire > 128 << 10, (carried, wire)
+    assert carried[lab.local(2)] > 128 << 10, (carried, wire)
 
 
 def test_what_it_made_stays_when_it_ends(lab):

@@ -111,11 +111,12 @@ class Connection:
 
     def wait_subflows(self, count, seconds=20):
         """Until both ends have that many subflows besides the first."""
-        for end in (self.client, self.server):
+        ends = {"client": self.client, "server": self.server}
+        for name, end in ends.items():
             until(
                 lambda end=end: info(end).extra_subflows >= count,
                 seconds,
-                f"{count} more subflows, there are {info(end).extra_subflows}",
+                f"{count} more subflows at the {name}'s end",
             )
         return self
 
