@@ -210,9 +210,7 @@ class Lab:
 
     def _route(self, i):
         """The service over path i."""
-        width = 128 if self.family == 6 else 32
-        via = f"via {self.local(i, 2)} dev {self.device(i)}"
-        return f"route add {self.address}/{width} {via}"
+        return f"route add {self.address} via {self.local(i, 2)} dev {self.device(i)}"
 
     def own_route(self, i):
         """What packets from the client's address on path i go by."""

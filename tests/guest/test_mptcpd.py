@@ -77,15 +77,25 @@ def tries(lab):
     return tuple(lab.client.mib(name) for name in names)
 
 
+def goes(lab, i):
+    """The address of path i, and with it the routes of its device."""
+    lab.client.ip(f"addr del {lab.local(i)}/24 dev {lab.device(i)}")
+
+
 def comes_back(lab, i):
-    """The address of path i, and the route that went with it, as a network manager does it.
+    """The address and its route, as a network manager does it."""
+    address = f"{lab.local(i)}/24 dev {lab.device(i)}"
+    lab.client.ip(f"{lab.own_route(i)} onlink", f"addr add {address}")
+
+
+def comes_back_for_mptcpd(lab, i):
+    """Until a join of the subflow is on its way.
 
     The kernel tells of an address before a socket can be bound to it (__inet_insert_ifa() in
     devinet.c). mptcpd may be quicker, and the kernel tries each endpoint once per connection.
     """
     joins, failures = tries(lab)
-    address = f"{lab.local(i)}/24 dev {lab.device(i)}"
-    lab.client.ip(f"{lab.own_route(i)} onlink", f"addr add {address}")
+    comes_back(lab, i)
     until(lambda: lab.local(i) in endpoints(lab.client), 20, "its endpoint")
     until(lambda: tries(lab) != (joins, failures), 20, "a try to make the subflow")
     if tries(lab) == (joins, failures + 1):
@@ -124,7 +134,7 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
         with connection(lab) as conn:
             transfer = upload(conn, size).reached(0.15)
             both = bytes_by_address(conn)
-            lab.client.ip(f"addr del {second}/24 dev p2")
+            goes(lab, 2)
             until(
                 lambda: second not in endpoints(lab.client), 20, "the endpoint is gone"
             )
@@ -134,7 +144,7 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
             alone = bytes_by_address(conn)
             transfer.reached(transfer.received / size + 0.1)
             later = bytes_by_address(conn)
-            comes_back(lab, 2)
+            comes_back_for_mptcpd(lab, 2)
             conn.wait_subflows(1)
             assert transfer.received < 0.8 * size, "it was over too soon to tell"
             before = lab.sent()
@@ -158,13 +168,12 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
 
 def test_an_endpoint_before_its_address(lab):
     """The connection does not use it when the address comes, but does when it is made again."""
-    address = f"{lab.local(2)}/24 dev p2"
     with connection(lab, subflows=1) as conn:
-        lab.client.ip(f"addr del {address}")
+        goes(lab, 2)
         before = tries(lab)
         lab.endpoint(2)
         assert tries(lab) == (before[0], before[1] + 1)
-        lab.client.ip(f"{lab.own_route(2)} onlink", f"addr add {address}")
+        comes_back(lab, 2)
         assert not info(conn.client).extra_subflows
         made_again(lab, 2)
         conn.wait_subflows(1)
