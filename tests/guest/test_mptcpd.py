@@ -83,7 +83,7 @@ def goes(lab, i):
 
 
 def comes_back(lab, i):
-    """The address and its route, as a network manager does it."""
+    """The address and its route: adding that fails unless it went, too."""
     address = f"{lab.local(i)}/24 dev {lab.device(i)}"
     lab.client.ip(f"{lab.own_route(i)} onlink", f"addr add {address}")
 
