@@ -5,44 +5,32 @@
  * subflow has no room yet, and after the last get_send nobody would ask again;
  * the retransmission timer is pushed out by every data-level acknowledgement.
  *
- * It sees every TCP segment of the machine, so first it leaves what is not
- * MPTCP alone, then what has no state of this scheduler. Each request needs a
- * segment that came in, so passes cannot call for each other; it is made once
- * per value of snd_una and subflow, or again after a quarter of an RTT, when
- * room or the outlook may have changed; the bridge adds its own limit of one
- * pass per jiffy. Without the bridge's kfunc the loader leaves the program out.
+ * The bridge calls it for the connections of schedulers of this name (kmod/clock.c).
+ * Those of an object that was unloaded have no state here, and are left alone.
+ * Each request needs a segment that came in, so passes cannot call for each
+ * other; it is made once per value of snd_una and subflow, or again after a
+ * quarter of an RTT, when room or the outlook may have changed; the bridge adds
+ * its own limit of one pass per jiffy. Without the bridge there is no clock.
  */
 #ifndef MPS_BPF_CLOCK_H
 #define MPS_BPF_CLOCK_H
 
-#include "snap.h"
+#include "frame/policy.h"
+#include "frame/snapshot.h"
+#include "frame/tunables.h"
 
 /*
- * MPS_ON_SEGMENT(tp, store): measures at each segment of a subflow, before the
- * segment changes anything; define it before including frame.h.
+ * A clock costs each segment something, that of plain TCP too, so `load` attaches none where all
+ * that it would do is to ask for copies that are not wanted. Hence the tags of a scheduler:
+ *
+ *  - MPS_ONLY_WITH(copy): it only asks for copies;
+ *  - MPS_COPIES_WITH(copy): it measures, too, and without `copy` it only does that;
+ *  - none: it is needed in any case.
  */
-#ifdef MPS_ON_SEGMENT
-#define MPS_CLOCK_SEES 1
-#else
-#define MPS_CLOCK_SEES 0
-#define MPS_ON_SEGMENT(tp, store)
-#endif
-
-/* MPS_CLOCK_ASKS: copies are wanted; a scheduler may want them for ends of its own. */
-#ifndef MPS_CLOCK_ASKS
-#define MPS_CLOCK_ASKS copy
-#endif
-
-/*
- * MPS_COPIES_AMID: copies are wanted while new data could be given out, too, unless
- * MPS_CLOCK_IS_EARLY(tp, store, una): what is acknowledged ends before what could be copied.
- */
-#ifndef MPS_COPIES_AMID
-#define MPS_COPIES_AMID false
-#endif
-#ifndef MPS_CLOCK_IS_EARLY
-#define MPS_CLOCK_IS_EARLY(tp, store, una) false
-#endif
+static __always_inline bool mps_clock_asks(const struct mps_policy *p)
+{
+	return p->asks ? p->asks() : copy;
+}
 
 /*
  * Can nothing be given out? Read without the lock.
@@ -84,51 +72,50 @@ static __always_inline bool mps_stuck(struct mps_subflow_store *s, const struct 
 	return false;
 }
 
-static __always_inline int mps_clock(struct sock *sk, bool ask)
+static __always_inline bool mps_clock_is_early(const struct mptcp_sock *msk,
+					       const struct tcp_sock *tp,
+					       const struct mps_subflow_store *s, __u32 una,
+					       const struct mps_policy *p)
+{
+	if (p->copies_amid)
+		return p->too_early && p->too_early(s, una);
+	return !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp);
+}
+
+/* What is stored of a subflow that a decision has seen, or NULL. */
+static __always_inline struct mps_subflow_store *mps_clock_store(struct sock *sk)
+{
+	return bpf_sk_storage_get(&mps_subflow_v5, sk, NULL, 0);
+}
+
+static __always_inline void mps_clock(struct sock *sk, const struct sk_buff *skb,
+				      struct mps_subflow_store *s, const struct mps_policy *p)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
-	struct mps_subflow_store *s;
+	const bool ask = mps_clock_asks(p);
 	struct mptcp_sock *msk;
-	__u32 now_us, before;
+	__u32 now_us;
 	__u64 una;
 
-	if (!tp->is_mptcp)
-		return 0;
-	s = bpf_sk_storage_get(&mps_subflow_v4, sk, NULL, 0);
-	if (!s || !tp->inet_conn.icsk_ulp_data)
-		return 0;
-	MPS_ON_SEGMENT(tp, s);
+	if ((!p->segment && !ask) || !tp->inet_conn.icsk_ulp_data)
+		return;
+	if (p->segment)
+		p->segment(sk, skb, tp, s);
 	msk = bpf_core_cast(
 		bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context)->conn,
 		struct mptcp_sock);
 	una = msk->snd_una;
 	if (!ask || una == msk->snd_nxt)
-		return 0;
+		return;
 	now_us = (__u32)(bpf_ktime_get_ns() / 1000);
-	if ((MPS_COPIES_AMID ? MPS_CLOCK_IS_EARLY(tp, s, (__u32)una)
-			     : !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp)) &&
-	    !mps_stuck(s, tp, (__u32)una, now_us))
-		return 0;
+	if (mps_clock_is_early(msk, tp, s, (__u32)una, p) && !mps_stuck(s, tp, (__u32)una, now_us))
+		return;
 	if (s->asked_una == (__u32)una && now_us - s->asked_us < tp->srtt_us >> 5)
-		return 0;
-	/* before the request: the pass may begin at once; another may have been asked for */
-	before = s->asked;
-	s->asked = 1;
-	if (!bpf_ksym_exists(bpf_mptcp_request_retrans) || bpf_mptcp_request_retrans(sk)) {
-		s->asked = before;
-		return 0;
-	}
+		return;
+	if (!mps_can_ask() || bpf_mptcp_request_retrans(sk))
+		return;
 	s->asked_una = (__u32)una;
 	s->asked_us = now_us;
-	return 0;
 }
-
-/* Before the segment changes anything; only its socket counts here. */
-#define MPS_CLOCK(id)                                                                        \
-	SEC("tp_btf/tcp_probe")                                                              \
-	int BPF_PROG(id##_clock, struct sock *sk)                                            \
-	{                                                                                    \
-		return MPS_CLOCK_SEES || MPS_CLOCK_ASKS ? mps_clock(sk, MPS_CLOCK_ASKS) : 0; \
-	}
 
 #endif /* MPS_BPF_CLOCK_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Measures how long a subflow's packets wait in the local device queue, and how
- * long they are in service after that (mps_service.h): one program where a
- * packet is given to the driver, one where an acknowledgement arrives. Both see
- * all traffic of the machine, so first they leave alone what is not a subflow,
- * then what has no state here.
+ * long they are in service after that (state/service.h): at the ACK clock, where an
+ * acknowledgement arrives, and by a program where a packet is given to the driver. That
+ * sees all traffic of the machine, so first it leaves alone what is not a subflow, then what
+ * has no state here.
  *
  * TCP stamps each packet with the time at which it hands it down
  * (skb_mstamp_ns, from which its own RTT samples count too); qdiscs leave that
@@ -13,8 +13,8 @@
 #ifndef MPS_BPF_SERVICE_H
 #define MPS_BPF_SERVICE_H
 
-#include "queue.h"
-#include "mps_service.h"
+#include "kernel/queue.h"
+#include "state/service.h"
 
 #define IPPROTO_TCP 6
 
@@ -55,6 +55,15 @@ static __always_inline __u32 mps_measured_service(struct sock *ssk)
 	return v ? v->service_us : 0;
 }
 
+/* The socket's next connection counts from another sequence number. */
+static __always_inline void mps_forget_service(struct sock *ssk)
+{
+	struct mps_service *v = bpf_sk_storage_get(&mps_service_v1, ssk, NULL, 0);
+
+	if (v)
+		__builtin_memset(v, 0, sizeof(*v));
+}
+
 static __always_inline bool mps_is_subflow(struct sock *sk)
 {
 	const __u32 state = 1U << (sk->__sk_common.skc_state & 31);
@@ -93,37 +102,28 @@ static __always_inline int mps_service_xmit(const struct sk_buff *skb, const str
 	return 0;
 }
 
-static __always_inline int mps_service_ack(struct sock *sk, const struct sk_buff *skb, __u32 alpha)
+static __always_inline void mps_service_ack(struct sock *ssk, const struct tcp_sock *tp,
+					    const struct sk_buff *skb, __u32 alpha)
 {
-	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
-	struct mps_service *v;
+	struct mps_service *v = bpf_sk_storage_get(&mps_service_v1, ssk, NULL, 0);
 	__u32 ack;
 
-	if (!tp->is_mptcp)
-		return 0;
-	v = bpf_sk_storage_get(&mps_service_v1, sk, NULL, 0);
 	if (!v)
-		return 0;
+		return;
 	ack = bpf_core_cast((void *)skb->cb, struct tcp_skb_cb)->ack_seq;
 	/* not what nobody sent */
 	if (mps_before(tp->snd_nxt, ack))
-		return 0;
+		return;
 	mps_service_acked(v, ack, (__u32)(bpf_ktime_get_ns() / 1000), tp->sacked_out + tp->lost_out,
 			  alpha);
-	return 0;
 }
 
-/* MPS_SERVICE(name): the programs of a scheduler that measures service times. */
+/* MPS_SERVICE(name): the program of a scheduler that measures service times, beside its clock. */
 #define MPS_SERVICE(id)                                                              \
 	SEC("tp_btf/net_dev_start_xmit")                                             \
 	int BPF_PROG(id##_leaves, const struct sk_buff *skb, struct net_device *dev) \
 	{                                                                            \
 		return mps_service_xmit(skb, dev);                                   \
-	}                                                                            \
-	SEC("tp_btf/tcp_probe")                                                      \
-	int BPF_PROG(id##_acked, struct sock *sk, const struct sk_buff *skb)         \
-	{                                                                            \
-		return mps_service_ack(sk, skb, alpha);                              \
 	}
 
 #endif /* MPS_BPF_SERVICE_H */

@@ -6,58 +6,88 @@
 #ifndef MPS_BPF_SNAP_H
 #define MPS_BPF_SNAP_H
 
-#include "compat.h"
-#include "kfuncs.h"
-#include "mps_store.h"
-#include "mps_window.h"
+#include "frame/policy.h"
+#include "kernel/compat.h"
+#include "kernel/kfuncs.h"
+#include "state/seen.h"
+#include "state/subflow_state.h"
+#include "state/peer_window.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v5 SEC(".maps");
+} mps_conn_v7 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v4 SEC(".maps");
+} mps_subflow_v5 SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
 
-/*
- * MPS_PATH_METRIC(ssk, tp, store): what a scheduler measures itself, into
- * mps_path.metric; define it before including frame.h.
- */
-#ifndef MPS_PATH_METRIC
-#define MPS_PATH_METRIC(ssk, tp, store) 0
-#endif
-
-/*
- * MPS_ON_PATH(msk, st, r, path, n, tp, store): completes a path of the snapshot in a
- * scheduler's own way; defined like the metric, and after it.
- */
-#ifndef MPS_ON_PATH
-#define MPS_ON_PATH(msk, st, r, path, n, tp, store)
-#endif
-
-static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk)
-{
-	return bpf_sk_storage_get(&mps_conn_v5, (struct sock *)msk, NULL,
-				  BPF_SK_STORAGE_GET_F_CREATE);
-}
-
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v4, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&mps_subflow_v5, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+}
+
+/*
+ * Another connection of the same socket: nothing that was stored is about it. Storage goes
+ * with its socket, and disconnect() keeps those of the connection and of its first subflow
+ * (mptcp_disconnect(), net/mptcp/protocol.c).
+ */
+static __always_inline int mps_begin(struct mptcp_sock *msk, struct mps_conn_store *st,
+				     const struct mps_policy *p)
+{
+	struct mptcp_subflow_context *subflow;
+
+	__builtin_memset(st, 0, sizeof(*st));
+	st->snap.token = msk->token;
+	mps_for_each_subflow(subflow, msk) {
+		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+		struct mps_subflow_store *s = ssk ? mps_subflow_store(ssk) : NULL;
+
+		if (!s)
+			break;
+		__builtin_memset(s, 0, sizeof(*s));
+		if (p->forget)
+			p->forget(ssk);
+	}
+	return 0;
+}
+
+static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk,
+							const struct mps_program *program)
+{
+	struct mps_conn_store *st = bpf_sk_storage_get(&mps_conn_v7, (struct sock *)msk, NULL,
+						       BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (st && !mps_is_of(st, msk->token))
+		program->begin(msk, st);
+	return st;
+}
+
+/* 1: something is queued or unacknowledged. Behind the barrier there is no comparison. */
+static __always_inline __u32 mps_snap_owes(const struct tcp_sock *tp)
+{
+	const __u32 bytes = tp->write_seq - tp->snd_una;
+	__u32 either = bytes | -bytes;
+
+	barrier_var(either);
+	return either >> 31;
 }
 
 /*
  * No branches: the verifier would follow each of their combinations through
  * every turn of the loop over the subflows.
+ *
+ * TCP without SACK stays in recovery when all is acknowledged, until something beyond is
+ * (tcp_is_non_sack_preventing_reopen(), net/ipv4/tcp_input.c): who waits for the end of that would
+ * wait for ever.
  */
 static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflow, struct sock *ssk,
 					    struct tcp_sock *tp)
@@ -70,13 +100,13 @@ static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflo
 	const __u32 ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 	const __u32 sending = (1U << (ssk->__sk_common.skc_state & 31)) &
 			      (1U << TCP_ESTABLISHED | 1U << TCP_CLOSE_WAIT);
+	const __u32 owes = mps_snap_owes(tp), recovery = owes << (ca_state & 31);
 
 	return mptcp_subflow_active(subflow) * MPS_PATH_ACTIVE | backup * MPS_PATH_BACKUP |
-	       (ca_state == TCP_CA_Loss) * MPS_PATH_LOSS |
-	       (ca_state == TCP_CA_Recovery) * MPS_PATH_REPAIRS |
+	       (recovery >> TCP_CA_Loss & 1) * MPS_PATH_LOSS |
+	       (recovery >> TCP_CA_Recovery & 1) * MPS_PATH_REPAIRS |
 	       bpf_sk_stream_memory_free(ssk) * MPS_PATH_SNDBUF |
-	       (!!sending & !joining) * MPS_PATH_SENDS |
-	       (tp->write_seq == tp->snd_una) * MPS_PATH_IDLE;
+	       (!!sending & !joining) * MPS_PATH_SENDS | (owes ^ 1) * MPS_PATH_IDLE;
 }
 
 /* How long nothing was sent, in jiffies; 0 while something is on its way or waits. */
@@ -95,7 +125,8 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
-					  struct sock *ssk, struct tcp_sock *tp, __u32 jiffies)
+					  struct sock *ssk, struct tcp_sock *tp, __u32 flags,
+					  __u32 jiffies)
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
@@ -113,7 +144,7 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 				tp->rtt_min.s[0].v);
 	p->min_rtt_us = tp->rtt_min.s[0].v;
 	p->mss = (__u16)tp->mss_cache ?: 1;
-	p->flags = (__u16)mps_snap_flags(subflow, ssk, tp);
+	p->flags = (__u16)flags;
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
 }
 
@@ -133,16 +164,17 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	c->pending = msk->write_seq - nxt;
 	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
 	c->unacked = sent - msk->snd_una;
-	c->now_us = bpf_ktime_get_ns() / 1000;
+	c->now_us = (__u32)(bpf_ktime_get_ns() / 1000);
 	c->unit = head ? head->data_len - head->already_sent : 0;
 	c->age_us = MPS_NEVER;
 	c->fit = 0;
-	r->now_us = (__u32)c->now_us;
+	r->now_us = c->now_us;
 	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
 	r->sndbuf = 0;
 	r->found = 0;
+	__builtin_memset(&r->seen, 0, sizeof(r->seen));
 	r->begun = head && head->already_sent && c->unit;
 }
 
@@ -185,50 +217,55 @@ static __always_inline __u32 mps_snap_fragment(struct mptcp_sock *msk, struct mp
 	return whole;
 }
 
-/*
- * The one pass over the subflows. Returns whether copies were asked for; take: and takes
- * that off. get_send does not, as it may run between the request and its pass.
- */
-static __always_inline bool mps_snap_paths(struct mptcp_sock *msk, struct mps_conn_store *st,
-					   struct mps_round *r, bool take)
+/* The one pass over the subflows. */
+static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_conn_store *st,
+					   struct mps_round *r, const struct mps_policy *p)
 {
+	const struct mps_look look = { .msk = msk, .st = st, .r = r };
 	struct mps_conn *c = &st->snap;
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	struct mptcp_subflow_context *subflow;
 	struct mps_window w;
-	__u32 n = 0, age, any = 0;
+	__u32 age;
 
 	w = mps_window_begin(&st->memo, r->una);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
 		struct mps_subflow_store *s = tp ? mps_subflow_store(ssk) : NULL;
+		struct mps_path *path;
+		__u32 flags, n;
 
-		if (!s || n >= MPS_MAX_PATHS)
+		if (!s)
 			break;
-		mps_snap_path(&c->path[n], subflow, ssk, tp, jiffies);
-		w.inflight |= !!c->path[n].inflight;
+		flags = mps_snap_flags(subflow, ssk, tp);
+		s->wnd_end = st->memo.wnd_end;
+		s->policy = st->priv.policy;
+		n = mps_seen_next(&r->seen, flags);
+		if (n >= MPS_MAX_PATHS)
+			continue;
+		/* or the compiler leaves the mask out, and tests another register */
+		barrier_var(n);
+		path = &c->path[n & (MPS_MAX_PATHS - 1)];
+		mps_snap_path(path, subflow, ssk, tp, flags, jiffies);
+		w.inflight |= !!path->inflight;
 		w.missing |= !!tp->sacked_out;
 		mps_window_seen(s, &w, mps_window_mark(tp->snd_una, tp->snd_wl1, tp->snd_wnd),
 				tp->snd_wnd, tp->segs_in);
-		s->wnd_end = st->memo.wnd_end;
-		c->path[n].metric = MPS_PATH_METRIC(ssk, tp, s);
-		age = mps_complete_path(s, &c->path[n], r, (__u32)subflow->rel_write_seq,
+		path->metric = p->metric ? p->metric(ssk, tp) : 0;
+		age = mps_complete_path(s, path, r, (__u32)subflow->rel_write_seq,
 					mps_gap(tp->sacked_out | tp->lost_out | tp->retrans_out,
 						tp->write_seq - tp->snd_una, (__u32)tp->rack.mstamp,
 						r->now_us));
-		MPS_ON_PATH(msk, st, r, &c->path[n], n, tp, s);
+		if (p->see_path)
+			p->see_path(&look, path, n, tp, s);
 		if (age < c->age_us)
 			c->age_us = age;
-		any |= s->asked;
-		s->asked &= !take;
-		n++;
 	}
-	c->nr_paths = n;
+	c->nr_paths = r->seen.nr;
 	mps_window_settle(&st->memo, &w, (__u32)msk->wnd_end);
 	c->wnd_left = mps_window_left(&st->memo, &w, r->head, c->wnd_left, c->unit);
 	r->unsure = st->memo.doubt && w.fresh && !c->wnd_left;
-	return any;
 }
 
 #endif /* MPS_BPF_SNAP_H */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every difference between kernels that a BPF scheduler can see. Nothing
- * outside this file tests for a kernel version or a form of the hooks.
+ * outside this file tests for a form of the hooks, and nothing at all for a version.
  *
  * struct mptcp_sched_ops has two forms, and libbpf cannot match one ops map to
  * both, so each scheduler is built twice from one source. Which form a kernel
  * has is read from its BTF by whoever loads; the versions are a rule of thumb:
  *
- *  - 6.15 and newer: get_send(msk) and get_retrans(msk). Objects NAME.bpf.o.
+ *  - 6.16 and newer: get_send(msk) and get_retrans(msk). Objects NAME.bpf.o. (6.15 alone had
+ *    get_send(msk, data), which nobody serves.)
  *  - up to 6.14, so Debian 13's 6.12 LTS: one get_subflow(msk, data), where
  *    data->reinject says which of the two is meant. Objects NAME.pre615.bpf.o,
  *    built with -DMPS_PRE615. To go when 6.12 LTS ends.
@@ -15,21 +16,41 @@
 #ifndef MPS_BPF_COMPAT_H
 #define MPS_BPF_COMPAT_H
 
-#include "kernel.h"
+#include "kernel/structs.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-#include "mps_types.h"
-
-extern int LINUX_KERNEL_VERSION __kconfig;
+#include "model/types.h"
 
 /*
- * From 7.3 on a retransmission pass goes on to the next fragment, and asks the scheduler
- * again, after each that was sent as a whole (__mptcp_retrans(), net/mptcp/protocol.c).
+ * Does a retransmission pass go on to the next fragment, and ask the scheduler again, after each
+ * that was sent as a whole (__mptcp_retrans(), net/mptcp/protocol.c)? 7.3's does, those before end
+ * after one. No BTF tells, so it is learned: once a pass was seen to go on it is sure, and where
+ * MPS_PASSES_ENDED ended that should have, it is ruled out until then. What is expected of it
+ * before costs something where it is wrong: copies of the first batches if it does not go on,
+ * and batches of one fragment if it does. No kernel with get_subflow goes on.
  */
+#define MPS_PASSES_ENDED 3
+#define MPS_PASSES_GO_ON 100
+
+#ifdef MPS_PRE615
+static int mps_passes_seen = -MPS_PASSES_ENDED;
+#else
+static int mps_passes_seen;
+#endif
+
 static __always_inline bool mps_passes_go_on(void)
 {
-	return LINUX_KERNEL_VERSION >= (7 << 16 | 3 << 8);
+	return mps_passes_seen > -MPS_PASSES_ENDED;
+}
+
+/* should: the pass of the call before was to go on; did: this call belongs to it. */
+static __always_inline void mps_learn_passes(bool should, bool did)
+{
+	if (did)
+		mps_passes_seen = MPS_PASSES_GO_ON;
+	else if (should && mps_passes_go_on() && mps_passes_seen < MPS_PASSES_GO_ON)
+		mps_passes_seen--;
 }
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -49,6 +70,13 @@ struct mptcp_sched_ops {
 	char name[MPS_NAME_LEN];
 };
 #endif
+
+/* Of the bridge, in one form on every kernel; see kmod/clock.h. */
+struct sk_buff;
+struct mptcp_sched_clock {
+	void (*segment)(struct sock *ssk, const struct sk_buff *skb);
+	char name[MPS_NAME_LEN];
+};
 #pragma clang attribute pop
 
 /*
@@ -91,5 +119,22 @@ struct mptcp_sched_ops {
 		.name = sched_name,                            \
 	}
 #endif
+
+/*
+ * MPS_CLOCK_OPS(id, "name", tags, segment): the ACK clock of a scheduler of that name. The `?`
+ * leaves it out unless it is asked for, as `mptcp-sched load` does: without the bridge nobody
+ * knows its type. segment(ssk, skb) is called for each segment that arrives on a subflow.
+ */
+#define MPS_CLOCK_OPS(id, sched_name, tags, segment_fn)                          \
+	SEC("struct_ops")                                                        \
+	void BPF_PROG(id##_segment, struct sock *ssk, const struct sk_buff *skb) \
+	{                                                                        \
+		segment_fn(ssk, skb);                                            \
+	}                                                                        \
+	SEC("?.struct_ops.link")                                                 \
+	tags struct mptcp_sched_clock id##_clock = {                             \
+		.segment = (void *)id##_segment,                                 \
+		.name = sched_name,                                              \
+	}
 
 #endif /* MPS_BPF_COMPAT_H */

@@ -6,7 +6,7 @@
 #ifndef MPS_BPF_KFUNCS_H
 #define MPS_BPF_KFUNCS_H
 
-#include "kernel.h"
+#include "kernel/structs.h"
 #include <bpf/bpf_helpers.h>
 
 struct bpf_iter_mptcp_subflow {
@@ -35,7 +35,19 @@ extern bool bpf_sk_stream_memory_free(const struct sock *sk) __ksym;
  */
 extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
 
+/* Ours, too: which pass is this call of get_retrans about? To be asked once per call. */
+#define MPTCP_PASS_NEXT 1  /* that of the call before; else one begins */
+#define MPTCP_PASS_ASKED 2 /* it begins, and was asked for by the kfunc above */
+extern int bpf_mptcp_retrans_pass(struct sock *sk) __weak __ksym;
+
 /* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
 extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
+
+/* An older bridge has the one and not the other: then a pass that was asked for is not known. */
+static __always_inline bool mps_can_ask(void)
+{
+	return bpf_ksym_exists(bpf_mptcp_request_retrans) &&
+	       bpf_ksym_exists(bpf_mptcp_retrans_pass);
+}
 
 #endif /* MPS_BPF_KFUNCS_H */

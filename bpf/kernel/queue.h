@@ -11,7 +11,7 @@
 #ifndef MPS_BPF_QUEUE_H
 #define MPS_BPF_QUEUE_H
 
-#include "compat.h"
+#include "kernel/compat.h"
 
 /* uapi/linux/bpf.h, for bpf_for() */
 struct bpf_iter_num {

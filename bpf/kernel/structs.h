@@ -7,7 +7,7 @@
 #ifndef MPS_BPF_KERNEL_H
 #define MPS_BPF_KERNEL_H
 
-#include "types.h"
+#include "kernel/types.h"
 
 /* uapi/linux/bpf.h */
 enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
@@ -134,7 +134,9 @@ struct mptcp_data_frag {
 };
 
 struct mptcp_sock {
+	__u32 token;
 	__u64 write_seq;
+	__u64 bytes_retrans;
 	__u64 snd_nxt;
 	__u64 snd_una;
 	__u64 wnd_end;

@@ -3,7 +3,7 @@
 #ifndef MPS_BPF_WRITER_H
 #define MPS_BPF_WRITER_H
 
-#include "compat.h"
+#include "kernel/compat.h"
 
 /*
  * A writer that waits for room has more: what is given out ends nothing. One that

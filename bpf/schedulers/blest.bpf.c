@@ -7,11 +7,12 @@
  * Use it where windows are small for the paths, such as receivers with little
  * memory. Where the window is large it is bpf_minrtt: it does not look at how
  * long the rest of a transfer takes; bpf_ecf does. The policy is in
- * include/mps_blest.h; --set whole=0 --set rate=0 --set fit=0 --set cover=0 is the paper's.
+ * include/policy/blest.h; --set whole=0 --set rate=0 --set fit=0 --set cover=0 is the paper's.
  */
-#include "frame.h"
-#include "mps_blest.h"
+#include "frame/scheduler.h"
+#include "policy/blest.h"
 
+MPS_COMMON_TUNABLES(500, 2, 1);
 MPS_TUNABLE(lambda, 1200, 1, 16000, 1000, "factor on what the fast subflow may send, at first");
 MPS_TUNABLE(lambda_min, 1000, 1, 16000, 1000, "the factor's lower bound, stronger than the upper");
 MPS_TUNABLE(lambda_max, 1300, 1, 16000, 1000, "the factor's upper bound");
@@ -34,5 +35,6 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_blest_pick(c, priv, &o);
 }
 
+MPS_POLICY(blest, .pick = pick);
 MPS_SCHEDULER(bpf_blest, "waits for the fast subflow where a slow one would block the window",
-	      pick);
+	      blest);

@@ -6,13 +6,13 @@
  * Use it for short transfers over paths whose delay varies or that may die: the
  * end does not wait for a slow path, at the price of sending the tail twice. It
  * predicts nothing, so a long transfer gives a slow path as much as minRTT does,
- * but for what would block the peer's window. The policy is in include/mps_cfs.h;
+ * but for what would block the peer's window. The policy is in include/policy/cfs.h;
  * --set window=0 --set fit=0 --set cover=0 is the paper's.
  */
-#define MPS_COPIES_TAIL true
-#include "frame.h"
-#include "mps_cfs.h"
+#include "frame/scheduler.h"
+#include "policy/cfs.h"
 
+MPS_COMMON_TUNABLES(500, 2, 1);
 MPS_TUNABLE(
 	window, 1000, 0, 16000, 1000,
 	"factor of BLEST's wait, while more waits than the peer's window takes; 0: no such wait");
@@ -27,5 +27,5 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_cfs_copies(c);
 }
 
-MPS_SCHEDULER_COPIES(bpf_cfs, "smallest RTT, and the fastest subflow repeats the tail", pick,
-		     copies);
+MPS_POLICY(cfs, .pick = pick, .copies = copies, .copies_tail = true);
+MPS_SCHEDULER(bpf_cfs, "smallest RTT, and the fastest subflow repeats the tail", cfs);

@@ -6,20 +6,26 @@
  * Use it to compare with: it is the baseline of ecf-conext17, where it does
  * worst. It relies on the ratio of RTTs, which change as queues fill. With
  * --set patient=1, the paper's form, it waits for the turn of a subflow that is
- * full while others have room. The policy is in include/mps_daps.h.
+ * full while others have room. The policy is in include/policy/daps.h.
  */
-/* the bytes that the subflow was given, its queue included */
-#define MPS_PATH_METRIC(ssk, tp, store) ((tp)->write_seq)
-#include "frame.h"
-#include "mps_daps.h"
+#include "frame/scheduler.h"
+#include "policy/daps.h"
 
+MPS_COMMON_TUNABLES(500, 2, 1);
 MPS_TUNABLE(patient, 0, 0, 1, 1, "wait for the turn of a full subflow while others have room");
 
 _Static_assert(sizeof(struct mps_daps_state) <= MPS_PRIV_BYTES, "state of a connection");
+
+/* The bytes that the subflow was given, its queue included. */
+static __always_inline __u32 given(struct sock *ssk, const struct tcp_sock *tp)
+{
+	return tp->write_seq;
+}
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
 	return mps_daps_pick(c, priv, patient);
 }
 
-MPS_SCHEDULER(bpf_daps, "shares by 1 / delay, so that data arrives in order", pick);
+MPS_POLICY(daps, .pick = pick, .metric = given);
+MPS_SCHEDULER(bpf_daps, "shares by 1 / delay, so that data arrives in order", daps);

@@ -6,33 +6,27 @@
  *
  * Use it for paths of unlike RTT or rate. --set grow=0 --set rate=0 --set
  * whole=0 --set ahead=0 --set fit=0 --set cover=0 is the paper's pure form; its kernel
- * also copied and penalised. The policy is in include/mps_ecf.h and mps_ecf_extended.h.
+ * also copied and penalised. The policy is in include/policy/ecf.h and policy/ecf_extended.h.
  */
-#include "compat.h"
-#include "tunable.h"
-#include "writer.h"
-#include "mps_ecf_extended.h"
-
-/* What is left is what it looks at itself, by windows as they are. */
-#define MPS_COVER 1
+#include "frame/scheduler.h"
+#include "policy/ecf_extended.h"
 
 MPS_TUNABLE(ahead, 250, 0, 1000, 1000,
 	    "expect this part of what was sent to follow, while the writer waits");
 
-static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)
-{
-	mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk), ahead);
-}
-
-#define MPS_ON_SEND(msk, c, priv) look_ahead(msk, c, priv)
-#include "frame.h"
-
+/* cover: what is left is what it looks at itself, by windows as they are. */
+MPS_COMMON_TUNABLES(500, 1, 1);
 MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of waiting for the fast subflow");
 MPS_TUNABLE(grow, 1, 0, 1, 1, "estimates follow a window that grows in slow start");
 MPS_TUNABLE(rate, 1, 0, 1, 1, "estimates are bounded by the rate that a path was seen to deliver");
 MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
 MPS_TUNABLE(buffer, 1, 0, 1, 1,
 	    "with ahead: waits where the send buffer would run dry of data for the fast subflow");
+
+static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)
+{
+	mps_ecf_look_ahead(c, priv, msk->snd_nxt, mps_writer_waits(msk), ahead);
+}
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -46,4 +40,5 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_ecf_pick(c, priv, &o);
 }
 
-MPS_SCHEDULER(bpf_ecf, "earliest completion first: waits for the fast subflow if that pays", pick);
+MPS_POLICY(ecf, .pick = pick, .see_conn = look_ahead);
+MPS_SCHEDULER(bpf_ecf, "earliest completion first: waits for the fast subflow if that pays", ecf);

@@ -5,14 +5,17 @@
  *
  * Use it as the baseline, or where paths are alike. Where they are not, a slow
  * path gets the end of a transfer as soon as the fast one's window is full;
- * bpf_ecf is for that. The policy is in include/mps_minrtt.h.
+ * bpf_ecf is for that. The policy is in include/policy/minrtt.h.
  */
-#include "frame.h"
-#include "mps_minrtt.h"
+#include "frame/scheduler.h"
+#include "policy/minrtt.h"
+
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
 	return mps_minrtt_pick(c);
 }
 
-MPS_SCHEDULER(bpf_minrtt, "smallest RTT among subflows with room in their window", pick);
+MPS_POLICY(minrtt, .pick = pick);
+MPS_SCHEDULER(bpf_minrtt, "smallest RTT among subflows with room in their window", minrtt);

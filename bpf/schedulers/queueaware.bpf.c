@@ -7,19 +7,27 @@
  * Use it for uploads over access links that are the bottleneck themselves, with
  * their queue in this machine. With the queue elsewhere it sees only empty ones
  * and chooses like minRTT by RTTs without local waiting. Registered without its
- * two measuring programs (by bpftool alone), the smoothed RTT stands in for the
- * service time. The policy is in include/mps_queueaware.h, the measurements are
+ * clock and its measuring program (by bpftool alone), the smoothed RTT stands in for the
+ * service time. The policy is in include/policy/queueaware.h, the measurements are
  * in queue.h and service.h.
  */
-#include "tunable.h"
-#include "service.h"
-#include "mps_queueaware.h"
-
-#define MPS_PATH_METRIC(ssk, tp, store) \
-	mps_queue_metric(mps_socket_queue(ssk, tp), mps_measured_service(ssk))
-#include "frame.h"
+#include "frame/scheduler.h"
+#include "frame/service.h"
+#include "policy/queueaware.h"
 
 MPS_TUNABLE(alpha, 800, 0, 999, 1000, "weight of the old mean in that of the service time");
+MPS_COMMON_TUNABLES(500, 2, 1);
+
+static __always_inline __u32 queue_and_service(struct sock *ssk, const struct tcp_sock *tp)
+{
+	return mps_queue_metric(mps_socket_queue(ssk, tp), mps_measured_service(ssk));
+}
+
+static __always_inline void measure(struct sock *ssk, const struct sk_buff *skb,
+				    struct tcp_sock *tp, struct mps_subflow_store *s)
+{
+	mps_service_ack(ssk, tp, skb, alpha);
+}
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -27,4 +35,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 }
 
 MPS_SERVICE(bpf_queueaware)
-MPS_SCHEDULER(bpf_queueaware, "shortest wait in the local device queue", pick);
+MPS_POLICY(queueaware, .pick = pick, .metric = queue_and_service, .segment = measure,
+	   .forget = mps_forget_service);
+MPS_SCHEDULER_MEASURES(bpf_queueaware, "shortest wait in the local device queue", queueaware,
+		       MPS_COPIES_WITH(copy));

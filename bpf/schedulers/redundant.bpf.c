@@ -8,12 +8,10 @@
  * --set ahead=64, and then --set batch=1, they do not, at the price of a round trip in which
  * nothing is sent, per batch or per fragment (up to 32 KB); before 7.3 that is so in any case.
  * --set strict=0 copies only what is still the oldest data when its turn comes. The policy is in
- * include/mps_redundant.h.
+ * include/policy/redundant.h.
  */
-#include "compat.h"
-#include "tunable.h"
-#include "mps_redundant.h"
-#include "mps_settle.h"
+#include "frame/scheduler.h"
+#include "policy/redundant.h"
 
 MPS_TUNABLE(strict, 1, 0, 1, 1, "data in batches, each copied when all before it is acknowledged");
 MPS_TUNABLE(windows, 8, 1, 64, 1,
@@ -24,10 +22,17 @@ MPS_TUNABLE(
 	ahead, 2, 1, 64, 1,
 	"strict: fragments of a batch whose end the next does not wait for, 64: it always waits");
 
+/*
+ * fit: a batch waits in queues in any case. cover: what is late on one path is on time on another.
+ * penalise: who leads fills the peer's window since it is the first of all, and not by being slow.
+ */
+MPS_COMMON_TUNABLES(0, 0, 0);
+
 /* Of a batch that is given out ahead no copies are to be had yet. */
-static __always_inline bool redundant_wants(const struct mps_conn *c, __u32 bytes, const void *priv)
+static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
+				       void *priv)
 {
-	return c->nr_paths > 1 && (!strict || !mps_redundant_is_ahead(priv, c->unacked + bytes));
+	return c->nr_paths > 1 && (!strict || !mps_redundant_is_ahead(priv, c->unacked + v->bytes));
 }
 
 /*
@@ -37,32 +42,30 @@ static __always_inline bool redundant_wants(const struct mps_conn *c, __u32 byte
  * gets there; a segment is looked at before its acknowledgement counts. Without a branch, of
  * which each doubles the states of the loop over the subflows. n: index of the subflow.
  */
-static __always_inline void redundant_path(const struct mps_conn_store *st,
-					   const struct mps_path *path, __u32 n,
-					   struct mps_subflow_store *s, const struct mps_round *r)
+static __always_inline void see_path(const struct mps_look *l, struct mps_path *path, __u32 n,
+				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const struct mps_redundant_state *batch = (const void *)&st->priv;
-	const __u32 first = 1U << (batch->lead & 31) >> n & 1;
+	const struct mps_redundant_state *state = (const void *)&l->st->priv;
+	const __u32 first = 1U << (state->lead & 31) >> n & 1;
 
-	s->priv.word[0] = r->head - batch->open - first * 2 * path->mss;
-	s->priv.word[1] = batch->open;
+	s->priv.word[0] = l->r->head - state->open - first * 2 * path->mss;
+	s->priv.word[1] = state->open;
 }
 
-#define MPS_ON_PATH(msk, st, r, path, n, tp, store) redundant_path(st, path, n, store, r)
-#define MPS_CLOCK_IS_EARLY(tp, store, una) \
-	((store)->priv.word[1] && mps_before(una, (__u32)(store)->priv.word[0]))
-#define MPS_MOST (mps_passes_go_on() ? batch : 1)
+static __always_inline bool too_early(const struct mps_subflow_store *s, __u32 una)
+{
+	return s->priv.word[1] && mps_before(una, (__u32)s->priv.word[0]);
+}
 
-/* Copies are wanted for all that is given out, not only for its end. */
-#define MPS_ENDS_BURST(c, v, priv) redundant_wants(c, (v).bytes, priv)
-#define MPS_COPIES_AMID true
-/* A batch waits in queues in any case, and what is late on one path is on time on another. */
-#define MPS_FIT 0
-#define MPS_COVER 0
-/* Who leads fills the peer's window since it is the first of all, and not by being slow. */
-#define MPS_PENALISE 0
-#define MPS_SNDBUF(c, path) mps_redundant_sndbuf(MPS_MOST)
-#include "frame.h"
+static __always_inline __u32 most(void)
+{
+	return mps_passes_go_on() ? batch : 1;
+}
+
+static __always_inline __u32 room(const struct mps_conn *c, __u32 path)
+{
+	return mps_redundant_sndbuf(most());
+}
 
 _Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a connection");
 
@@ -70,7 +73,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 {
 	const struct mps_redundant_options o = {
 		.strict = strict,
-		.most = MPS_MOST,
+		.most = most(),
 		.windows = windows,
 		.ahead = ahead,
 	};
@@ -83,4 +86,7 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_redundant_copies(c, priv, windows);
 }
 
-MPS_SCHEDULER_COPIES(bpf_redundant, "every byte on every subflow that has room", pick, copies);
+/* Copies are wanted for all that is given out, not only for its end. */
+MPS_POLICY(redundant, .pick = pick, .copies = copies, .copies_amid = true, .see_path = see_path,
+	   .too_early = too_early, .ends_burst = ends_burst, .sndbuf = room);
+MPS_SCHEDULER(bpf_redundant, "every byte on every subflow that has room", redundant);

@@ -5,11 +5,12 @@
  *
  * Use it to compare with. Unlike paths make the receiver wait for the slower
  * one again and again, and at the end of the data; copies mend what they can of
- * that. On like paths it is as good as any. The policy is in include/mps_rr.h.
+ * that. On like paths it is as good as any. The policy is in include/policy/rr.h.
  */
-#include "frame.h"
-#include "mps_rr.h"
+#include "frame/scheduler.h"
+#include "policy/rr.h"
 
+MPS_COMMON_TUNABLES(500, 2, 1);
 MPS_TUNABLE(segments, 1, 1, 45, 1, "segments per turn; the kernel completes the head fragment");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
@@ -17,4 +18,5 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_rr_pick(c, priv, segments);
 }
 
-MPS_SCHEDULER(bpf_rr, "subflows with room in their window take turns", pick);
+MPS_POLICY(rr, .pick = pick);
+MPS_SCHEDULER(bpf_rr, "subflows with room in their window take turns", rr);

@@ -12,18 +12,17 @@
  * net.ipv4.tcp_timestamps=2, or the clocks of its subflows differ at random. What
  * keeps a connection from them stands in the notes of `mptcp-sched stats`; the
  * order is then by RTT. Without SACK there are no samples: order by srtt, no
- * delays. The policy is in include/mps_thin.h.
+ * delays. The policy is in include/policy/thin.h.
  */
-#include "compat.h"
-#include "tunable.h"
-#include "writer.h"
-#include "mps_thin.h"
+#include "frame/scheduler.h"
+#include "policy/thin.h"
 
 /* The paper has 5; what is sent after 4 is known after 5, and a fall from 160 ms within 1 s. */
 MPS_TUNABLE(probe, 4, 0, 1000, 1, "probe a path not used for so many of its RTTs, 0: never");
 MPS_TUNABLE(delay, 0, 0, 1, 1, "order by one-way delay, where timestamps allow it");
 MPS_TUNABLE(samples, 3, 0, 3, 1, "order by the least of so many newest samples, 0: by srtt");
 MPS_TUNABLE(length, 2, 1, 45, 1, "most segments of a probe");
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 static __always_inline struct mps_thin_subflow *thin_state(struct mps_subflow_store *s)
 {
@@ -36,26 +35,40 @@ static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
 }
 
-static __always_inline void thin_path(struct mptcp_sock *msk, struct mps_path *p,
-				      struct tcp_sock *tp, struct mps_subflow_store *s,
-				      __u32 now_us)
+static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
+				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
 	const struct mps_thin_options o = {
-		.probe = mps_writer_waits(msk) ? 0 : probe,
+		.probe = mps_writer_waits(l->msk) ? 0 : probe,
 		.samples = samples,
 	};
 
 	thin_observe(tp, s);
 	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
-	mps_thin_path(thin_state(s), p, &o, now_us);
+	mps_thin_path(thin_state(s), p, &o, l->r->now_us);
 }
 
-#define MPS_ON_PATH(msk, st, r, path, n, tp, store) thin_path(msk, path, tp, store, (r)->now_us)
-#define MPS_ON_SEGMENT(tp, store) thin_observe(tp, store)
-#define MPS_CLOCK_ASKS (copy || probe)
-#define MPS_ON_GIVEN(store, now_us) mps_thin_used(thin_state(store), now_us)
-#define MPS_ENDS_BURST(c, v, priv) mps_thin_ends_burst(c, (v).path, (v).bytes, length)
-#include "frame.h"
+static __always_inline void segment(struct sock *ssk, const struct sk_buff *skb,
+				    struct tcp_sock *tp, struct mps_subflow_store *s)
+{
+	thin_observe(tp, s);
+}
+
+static __always_inline bool asks(void)
+{
+	return copy || probe;
+}
+
+static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
+{
+	mps_thin_used(thin_state(s), now_us);
+}
+
+static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
+				       void *priv)
+{
+	return mps_thin_ends_burst(c, v->path, v->bytes, length);
+}
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -67,5 +80,7 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_thin_probes(c, length) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
 }
 
-MPS_SCHEDULER_COPIES(bpf_thin, "smallest RTT or delay, kept fresh by probes: for thin streams",
-		     pick, copies);
+MPS_POLICY(thin, .pick = pick, .copies = copies, .see_path = see_path, .segment = segment,
+	   .asks = asks, .given = given, .ends_burst = ends_burst);
+MPS_SCHEDULER_MEASURES(bpf_thin, "smallest RTT or delay, kept fresh by probes: for thin streams",
+		       thin, );

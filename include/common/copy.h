@@ -7,9 +7,9 @@
  *  - copies never delay fresh data: there is nothing that could be given out,
  *    because nothing is left or because the peer's window is full;
  *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED): the
- *    core sends all of it again. mps_rest.h sees to it that some subflow was not;
+ *    core sends all of it again. common/fragment.h sees to it that some subflow was not;
  *  - only into free window of a subflow of the tier that carries data, so at
- *    most one congestion window per RTT (mps_redundant.h: a batch per RTT).
+ *    most one congestion window per RTT (policy/redundant.h: a batch per RTT).
  *
  * They stop with the acknowledgement at data level, which moves the fragment,
  * or with new data.
@@ -17,7 +17,7 @@
 #ifndef MPS_COPY_H
 #define MPS_COPY_H
 
-#include "mps_time.h"
+#include "model/estimate.h"
 
 #define MPS_COPY_NONE 0U
 
@@ -125,7 +125,7 @@ MPS_FN __u32 mps_copy_if_it_pays(const struct mps_conn *c MPS_ARG)
 /*
  * Is the oldest data lost behind TCP's back? A round trip has passed since its
  * subflows had it acknowledged, and the connection has not. The receiver has dropped
- * it (its counter MPTcpExtNoDSSInWindow, see mps_window.h), and the core would wait for
+ * it (its counter MPTcpExtNoDSSInWindow, see state/peer_window.h), and the core would wait for
  * its timer once per fragment.
  */
 MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)

@@ -8,7 +8,7 @@
 #ifndef MPS_REST_H
 #define MPS_REST_H
 
-#include "mps_time.h"
+#include "model/estimate.h"
 
 /* Bytes of data in one fragment, at most: sk_page_frag_refill(), net/core/sock.c */
 #define MPS_FRAGMENT (32U << 10)

@@ -20,7 +20,7 @@
 #ifndef MPS_COVER_H
 #define MPS_COVER_H
 
-#include "mps_time.h"
+#include "model/estimate.h"
 
 /*
  * us for which the peer's window, or what is left, covers a repair; huge while no path's rate

@@ -15,7 +15,7 @@
 #ifndef MPS_REINJECT_H
 #define MPS_REINJECT_H
 
-#include "mps_time.h"
+#include "model/estimate.h"
 
 /* The hash of namespaces that opted in; the name carries the layout's version. */
 #define MPS_REINJECT_MAP "mps_reinject_v1"
@@ -53,7 +53,7 @@ struct mps_fragment {
 /* What the subflows say, one after the other in the kernel's order. */
 struct mps_outlook {
 	__u64 copy_us; /* until a copy would be acknowledged; MPS_NEVER_US: no idle subflow */
-	__u64 left_us; /* until the fragment is, where it is; 0: no busy subflow */
+	__u64 left_us; /* until the fragment is, where it is, at least 1; 0: no busy subflow */
 };
 
 #define MPS_OUTLOOK_INIT { MPS_NEVER_US, 0 }
@@ -89,7 +89,7 @@ static __always_inline __u64 mps_busy_us(const struct mps_path *p, __u32 bytes, 
 		return MPS_NEVER_US;
 	if (p->srtt_us && silent_us > (__u64)p->srtt_us + 4ULL * p->mdev_us)
 		return MPS_NEVER_US;
-	return mps_duration(bytes, rate);
+	return mps_max(mps_duration(bytes, rate), 1);
 }
 
 /*

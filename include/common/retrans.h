@@ -9,7 +9,7 @@
 #ifndef MPS_RETRANS_H
 #define MPS_RETRANS_H
 
-#include "mps_path.h"
+#include "model/decision.h"
 
 /* Index of the path, or MPS_WAIT when none is fit. */
 MPS_FN __s32 mps_default_retrans(const struct mps_conn *c MPS_ARG)

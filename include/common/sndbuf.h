@@ -12,7 +12,7 @@
 #ifndef MPS_SNDBUF_H
 #define MPS_SNDBUF_H
 
-#include "mps_time.h"
+#include "model/estimate.h"
 
 /* Beyond what any tcp_wmem allows. */
 #define MPS_SNDBUF_MAX (1U << 30)

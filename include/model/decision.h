@@ -7,9 +7,9 @@
 #ifndef MPS_PATH_H
 #define MPS_PATH_H
 
-#include "mps_types.h"
+#include "model/types.h"
 
-/* The kernel's own limit on subflows per connection (MPTCP_SUBFLOWS_MAX). */
+/* The most subflows that a decision looks at; which ones, where there are more: state/seen.h */
 #define MPS_MAX_PATHS 8
 
 /*
@@ -22,7 +22,7 @@
 enum mps_path_flag {
 	MPS_PATH_ACTIVE = 1 << 0,	   /* established, not stale, not closing */
 	MPS_PATH_BACKUP = 1 << 1,	   /* either end asked to use it as backup only */
-	MPS_PATH_LOSS = 1 << 2,		   /* in recovery after a retransmission timeout */
+	MPS_PATH_LOSS = 1 << 2,		   /* in recovery after a timeout, and it owes something */
 	MPS_PATH_SNDBUF = 1 << 3,	   /* its send buffer takes more */
 	MPS_PATH_SENDS = 1 << 4,	   /* established, not closing; it may be stale */
 	MPS_PATH_IDLE = 1 << 5,		   /* TCP has nothing queued and nothing unacknowledged */
@@ -40,7 +40,7 @@ enum mps_path_flag {
 struct mps_path {
 	__u32 srtt_us;	/* smoothed RTT in us; 0: no sample yet, so unknown */
 	__u32 mdev_us;	/* mean deviation of the RTT in us, without RTO floor */
-	__u32 cwnd;	/* segments that may be in flight, at least 1: see mps_store.h */
+	__u32 cwnd;	/* segments that may be in flight, at least 1: see state/subflow_state.h */
 	__u32 ssthresh; /* slow start ends there, in segments; ~0: never ended before */
 	__u32 inflight; /* segments in flight (tcp_packets_in_flight()) */
 	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
@@ -60,7 +60,8 @@ struct mps_conn {
 	__u64 pending;	/* k: bytes to give out, those of a subflow given up among them */
 	__u64 wnd_left; /* bytes that the peer's data-level window still takes */
 	__u64 unacked;	/* bytes given out and not acknowledged at data level */
-	__u64 now_us;	/* time of the decision, by a clock that never goes back */
+	__u32 now_us;	/* time of the decision, low half */
+	__u32 token;	/* of the connection; one socket may have several, one after the other */
 	/*
 	 * get_send: least bytes that one pick hands over, the rest of the head
 	 * fragment. get_retrans: bytes of the oldest unacknowledged fragment.
@@ -75,7 +76,7 @@ struct mps_conn {
 
 /*
  * Why nothing is sent now. One table: the enum, the counters of
- * mps_stats.h and the texts of the loader come from it.
+ * state/stats.h and the texts of the loader come from it.
  * X(ID, json_name, description)
  */
 #define MPS_WAIT_REASONS(X)                                                           \

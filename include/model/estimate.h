@@ -9,7 +9,7 @@
 #ifndef MPS_TIME_H
 #define MPS_TIME_H
 
-#include "mps_path.h"
+#include "model/decision.h"
 
 enum mps_estimate {
 	MPS_EST_GROW = 1 << 0, /* a window below ssthresh doubles every RTT */
@@ -54,7 +54,8 @@ static __always_inline __u64 mps_duration(__u64 bytes, __u64 rate)
 /* TCP's last sample of the delivery rate in bytes/s, 0: none. */
 MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
 {
-	const __u64 rate = (__u64)segments * mss * MPS_USEC / (interval_us ?: 1);
+	const __u64 bytes = mps_min((__u64)segments * mss, MPS_BYTES_MAX);
+	const __u64 rate = bytes * MPS_USEC / (interval_us ?: 1);
 
 	return interval_us ? (__u32)mps_min(rate, ~0U) : 0;
 }

@@ -19,13 +19,13 @@
  * over, the whole head fragment; X is no more than f was seen to deliver in
  * rtt_s, as a window that doubles on past what its bottleneck carries fills a
  * queue and no window of the peer; bytes that TCP has queued on s count as being
- * in flight; no wait for a path that nothing will wake (mps_ecf.h).
+ * in flight; no wait for a path that nothing will wake (policy/ecf.h).
  */
 #ifndef MPS_BLEST_H
 #define MPS_BLEST_H
 
-#include "mps_ecf.h"
-#include "mps_time.h"
+#include "policy/ecf.h"
+#include "model/estimate.h"
 
 /* lambda is in thousandths */
 #define MPS_BLEST_SCALE 1000
@@ -39,7 +39,7 @@
 
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_blest_state {
-	__u64 updated_us; /* when lambda was looked at last */
+	__u32 updated_us; /* when lambda was looked at last, low half */
 	__u32 lambda;	  /* thousandths; 0: not set yet */
 	__u32 blocked;	  /* mps_conn.blocked at that time */
 };

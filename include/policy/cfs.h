@@ -11,13 +11,13 @@
  *
  * Not in the paper: so nothing mends a window that a slow subflow blocks, and
  * while more waits than the window takes it gets nothing that would, by the
- * estimate of BLEST (mps_blest.h).
+ * estimate of BLEST (policy/blest.h).
  */
 #ifndef MPS_CFS_H
 #define MPS_CFS_H
 
-#include "mps_blest.h"
-#include "mps_copy.h"
+#include "policy/blest.h"
+#include "common/copy.h"
 
 /*
  * Does a slower path than this one carry the fragment? One in recovery after a

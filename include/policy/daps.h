@@ -29,8 +29,8 @@
 #ifndef MPS_DAPS_H
 #define MPS_DAPS_H
 
-#include "mps_minrtt.h"
-#include "mps_time.h"
+#include "policy/minrtt.h"
+#include "model/estimate.h"
 
 /* The fastest subflow's share of a period, Q: at least more than a debt. */
 #define MPS_DAPS_SHARE_MIN (128U << 10)

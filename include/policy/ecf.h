@@ -10,12 +10,12 @@
  * wait for a path that nothing will wake (nothing in flight, or in recovery
  * after a timeout), and no estimate from a path without an RTT sample.
  *
- * This is the paper's form; mps_ecf_extended.h has what its assumptions miss.
+ * This is the paper's form; policy/ecf_extended.h has what its assumptions miss.
  */
 #ifndef MPS_ECF_H
 #define MPS_ECF_H
 
-#include "mps_minrtt.h"
+#include "policy/minrtt.h"
 
 /* beta is in thousandths: the paper's 0.25 is 250. */
 #define MPS_ECF_BETA_SCALE 1000

@@ -7,13 +7,13 @@
  *
  * This form keeps the idea and the order of Algorithm 1, takes for x_f and x_s
  * the paths that complete the next fragment first, and puts the estimates of
- * mps_time.h in the place of n * rtt_f and rtt_s.
+ * model/estimate.h in the place of n * rtt_f and rtt_s.
  */
 #ifndef MPS_ECF_EXTENDED_H
 #define MPS_ECF_EXTENDED_H
 
-#include "mps_ecf.h"
-#include "mps_time.h"
+#include "policy/ecf.h"
+#include "model/estimate.h"
 
 /* All of them 0: the paper's form. */
 struct mps_ecf_options {
@@ -39,7 +39,7 @@ struct mps_ecf_options {
 static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ecf_state *st,
 					       __u64 given, bool waits, __u32 part)
 {
-	const __u32 now_us = (__u32)c->now_us ?: 1;
+	const __u32 now_us = c->now_us ?: 1;
 
 	if (!c->unacked)
 		st->begun = given;
@@ -118,7 +118,7 @@ static __always_inline bool mps_ecf_runs_dry(const struct mps_conn *c, const str
 }
 
 /*
- * The extended form's two inequalities, with T the estimates of mps_time.h:
+ * The extended form's two inequalities, with T the estimates of model/estimate.h:
  *
  *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
  *   second: T_s(pending) >= 2 * rtt_f + delta

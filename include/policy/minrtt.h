@@ -10,7 +10,7 @@
 #ifndef MPS_MINRTT_H
 #define MPS_MINRTT_H
 
-#include "mps_path.h"
+#include "model/decision.h"
 
 /*
  * A path without an RTT sample is unknown, not fast. It gets its first sample

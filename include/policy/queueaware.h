@@ -6,7 +6,7 @@
  *
  * Source: queueaware, section 3, equation (3). n_k is the length of the device
  * queue that the subflow sends through, S_k the mean time from leaving it to
- * the acknowledgement (mps_service.h). The paper chooses for each packet. Here
+ * the acknowledgement (state/service.h). The paper chooses for each packet. Here
  * one choice hands over a burst, so it is bounded to what the policy would
  * choose packet by packet if nothing left a queue meanwhile.
  *
@@ -17,7 +17,7 @@
 #ifndef MPS_QUEUEAWARE_H
 #define MPS_QUEUEAWARE_H
 
-#include "mps_minrtt.h"
+#include "policy/minrtt.h"
 
 /*
  * mps_path.metric of this scheduler: n_k and S_k in one word. n_k: 14 bits, more

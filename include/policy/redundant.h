@@ -18,9 +18,9 @@
 #ifndef MPS_REDUNDANT_H
 #define MPS_REDUNDANT_H
 
-#include "mps_copy.h"
-#include "mps_minrtt.h"
-#include "mps_rest.h"
+#include "common/copy.h"
+#include "policy/minrtt.h"
+#include "common/fragment.h"
 
 struct mps_redundant_options {
 	__u32 strict;  /* 0: only what is the oldest data when its turn comes is copied */

@@ -7,7 +7,7 @@
 #ifndef MPS_RR_H
 #define MPS_RR_H
 
-#include "mps_path.h"
+#include "model/decision.h"
 
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_rr_state {

@@ -27,9 +27,9 @@
 #ifndef MPS_THIN_H
 #define MPS_THIN_H
 
-#include "mps_copy.h"
-#include "mps_minrtt.h"
-#include "mps_stats.h"
+#include "common/copy.h"
+#include "policy/minrtt.h"
+#include "state/stats.h"
 
 #define MPS_THIN_SAMPLES 3
 

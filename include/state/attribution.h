@@ -13,7 +13,8 @@
 #ifndef MPS_SETTLE_H
 #define MPS_SETTLE_H
 
-#include "mps_stats.h"
+#include "state/seen.h"
+#include "state/stats.h"
 
 /* One pass over the subflows: low halves of sequence numbers and of the time. */
 struct mps_round {
@@ -27,6 +28,7 @@ struct mps_round {
 	__u32 sndbuf;	/* get_send: the chosen subflow's share of the send buffer; 0: as it is */
 	bool begun;	/* get_send: what is in front of the head is of the same fragment */
 	bool unsure;	/* the window is shut, as far as is known; in a moment it may be open */
+	struct mps_seen seen; /* which subflows became paths */
 };
 
 /* What a subflow took, in bytes. */
@@ -40,7 +42,8 @@ struct mps_taken {
 
 /*
  * seq: the subflow's rel_write_seq. It has to be read before what is in the round, or bytes
- * that are just being pushed would look like ones sent before.
+ * that are just being pushed would look like ones sent before. It begins at 1 when the subflow
+ * is established, and is 0 before that and once the subflow is closed: then nothing is settled.
  */
 static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, struct mps_round *r,
 						   __u32 seq)
@@ -48,6 +51,8 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 	struct mps_taken t = { .from = s->head, .to = r->head };
 	__u32 moved = s->settled ? seq - s->seq : 0, way;
 
+	if (!seq)
+		return t;
 	/* the core went back behind it, after a subflow was given up */
 	if (mps_before(r->head, s->head))
 		t.to = r->sent;

@@ -17,7 +17,7 @@
 #ifndef MPS_WINDOW_H
 #define MPS_WINDOW_H
 
-#include "mps_settle.h"
+#include "state/attribution.h"
 
 /* The accounts agree when less is between them; the core's is an acknowledgement ahead. */
 #define MPS_WINDOW_SLACK (2 * 1460)

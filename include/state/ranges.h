@@ -13,7 +13,7 @@
 #ifndef MPS_RANGES_H
 #define MPS_RANGES_H
 
-#include "mps_types.h"
+#include "model/types.h"
 
 #define MPS_RANGES 16
 

@@ -8,7 +8,7 @@
  *	S = alpha * S + (1 - alpha) * X_i
  *
  * so what has to be kept of a packet is t_l, until its acknowledgement comes.
- * Pure functions on struct mps_service; who calls them is in bpf/service.h.
+ * Pure functions on struct mps_service; who calls them is in bpf/frame/service.h.
  *
  * A sample needs an acknowledgement that can mean one transmission only: after
  * a retransmission there are none until data that was sent later is
@@ -19,7 +19,7 @@
 #ifndef MPS_SERVICE_H
 #define MPS_SERVICE_H
 
-#include "mps_ranges.h"
+#include "state/ranges.h"
 
 /* A power of two: with more packets in flight only every so many-th is kept. */
 #define MPS_DEPARTURES 32

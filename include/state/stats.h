@@ -5,21 +5,23 @@
  * output come from there.
  *
  * All counters are unsigned 64-bit, start at 0 with the connection or the
- * subflow, never fall, and vanish with their socket.
+ * subflow, never fall, and vanish with their socket. An application may use one socket
+ * for several connections, one after the other, by connect() with AF_UNSPEC; so do the
+ * MPTCP socket and its first subflow's. What is stored is of one of them: mps_is_of().
  */
 #ifndef MPS_STATS_H
 #define MPS_STATS_H
 
-#include "mps_path.h"
-#include "mps_ranges.h"
+#include "model/decision.h"
+#include "state/ranges.h"
 
 /*
  * Names of the socket-storage maps. They carry the layout's version: change
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v5"
-#define MPS_SUBFLOW_MAP "mps_subflow_v4"
+#define MPS_CONN_MAP "mps_conn_v7"
+#define MPS_SUBFLOW_MAP "mps_subflow_v5"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -44,7 +46,7 @@
 #define MPS_ENUM_WAIT(id, name, text) MPS_C_WAIT_##id,
 #define MPS_ENUM_SUBFLOW(id, name, text) MPS_S_##id,
 
-/* The reasons to wait of mps_path.h follow, one counter each. */
+/* The reasons to wait of model/decision.h follow, one counter each. */
 enum mps_conn_counter {
 	MPS_CONN_COUNTERS(MPS_ENUM_CONN) MPS_WAIT_REASONS(MPS_ENUM_WAIT) MPS_NR_CONN_COUNTERS,
 	MPS_C_FIRST_WAIT = MPS_NR_CONN_COUNTERS - MPS_NR_WAIT_REASONS
@@ -70,24 +72,28 @@ enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
 struct mps_priv {
 	__u64 word[5];
 	__u32 more;
-	__u32 notes; /* 1 << enum mps_note */
+	__u16 notes; /* 1 << enum mps_note */
+	__u8 policy; /* whose state this is, of a scheduler that has several */
+	__u8 reserved;
 };
 #define MPS_PRIV_BYTES offsetof(struct mps_priv, notes)
 
 /*
  * What the frame remembers of a connection; low halves of sequence numbers. The peer's
- * data-level window: mps_window.h. A retransmission pass that may go on to the next
+ * data-level window: state/peer_window.h. A retransmission pass that may go on to the next
  * fragment: frame.h.
  */
 struct mps_memo {
-	__u32 wnd_end;	    /* the window, as far as it is granted */
-	__u32 segs;	    /* that had come in on all subflows at the last look at them */
-	__u32 pass_end;	    /* where the fragment ends that the last pass sent last */
-	__u32 pass_at : 28; /* when that was, in steps of 16 us; 0: the pass is over */
-	__u32 copies : 1;   /* the pass was asked for */
-	__u32 doubt : 1;    /* the core's account of the window may be wrong */
-	__u32 late : 1;	    /* the last segments came in without a look at each of them */
-	__u32 odd : 1;	    /* changes with each look that came after a segment */
+	__u32 wnd_end;	     /* the window, as far as it is granted */
+	__u32 segs;	     /* that had come in on all subflows at the last look at them */
+	__u32 pass_end;	     /* where the fragment ends that the last pass sent last */
+	__u32 pass_due : 26; /* bytes_retrans when all of that fragment will have been sent */
+	__u32 pass_more : 1; /* then the core goes on to the next, where it does */
+	__u32 pass_over : 1; /* a call came behind the end of its pass */
+	__u32 copies : 1;    /* the pass was asked for */
+	__u32 doubt : 1;     /* the core's account of the window may be wrong */
+	__u32 late : 1;	     /* the last segments came in without a look at each of them */
+	__u32 odd : 1;	     /* changes with each look that came after a segment */
 };
 
 /* Of MPS_CONN_MAP: what one connection costs. The limit is 544 bytes. */
@@ -99,6 +105,15 @@ struct mps_conn_store {
 };
 _Static_assert(sizeof(struct mps_conn_store) <= 544, "state of a connection");
 
+/*
+ * Is what is stored of the connection with this token? 0: it is over, and the next one has
+ * not begun. A connection in use has one, and no two of a machine have the same.
+ */
+static __always_inline bool mps_is_of(const struct mps_conn_store *st, __u32 token)
+{
+	return !token || st->snap.token == token;
+}
+
 /* A scheduler's own state of a subflow, zeroed at first. */
 struct mps_subflow_priv {
 	__u64 word[4];
@@ -107,7 +122,7 @@ struct mps_subflow_priv {
 /* Of MPS_SUBFLOW_MAP: what one subflow costs. The limit is 256 bytes. */
 struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
-	/* Bytes are settled in the next round: see mps_settle.h, for readers, too. */
+	/* Bytes are settled in the next round: see state/attribution.h, for readers, too. */
 	__u32 seq;	  /* of its rel_write_seq, how far it is settled */
 	__u32 head;	  /* what was given out next at that time, low half */
 	__u16 length;	  /* of the fragment that it was chosen to send again, or 0 */
@@ -115,12 +130,12 @@ struct mps_subflow_store {
 	__u8 settled : 1; /* seq and head are valid */
 	__u8 wnd_new : 1; /* it has just taken over a window, ... */
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
-	__u8 asked;	  /* copies were asked for; written without the connection's lock */
+	__u8 policy;	  /* mps_priv.policy at the last look */
 	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
 	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
 	__u32 asked_us;	  /* when that was */
 	__u32 penalty_us; /* since when that part of its window is withheld */
-	__u32 wnd_mark;	  /* of the window that it took over last: mps_window.h */
+	__u32 wnd_mark;	  /* of the window that it took over last: state/peer_window.h */
 	__u32 wnd_end;	  /* mps_memo.wnd_end before the last look */
 	__u32 rate;	  /* mps_path.rate */
 	__u32 rate_us;	  /* when that was measured */

@@ -7,8 +7,8 @@
 #ifndef MPS_STORE_H
 #define MPS_STORE_H
 
-#include "mps_settle.h"
-#include "mps_time.h"
+#include "state/attribution.h"
+#include "model/estimate.h"
 
 /*
  * A measured rate is believed for this long unless a higher one comes; in slow
@@ -97,7 +97,7 @@ static __always_inline void mps_withhold(struct mps_subflow_store *s, struct mps
 
 /*
  * Has the receiver dropped the oldest data, which this subflow was given `age` us ago? It does
- * that with data beyond its window (mps_window.h), and when it is out of memory. TCP has it
+ * that with data beyond its window (state/peer_window.h), and when it is out of memory. TCP has it
  * acknowledged, and two segments behind it if there are so many, as the acknowledgement at data
  * level may be one late; by the times, too: a segment that was sent `gap` us ago has arrived.
  * Yet it is not acknowledged at data level; others merely wait for that one. gap: MPS_NEVER,

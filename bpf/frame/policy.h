@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A policy: what makes a scheduler itself, as one value. The frame does the rest.
+ *
+ * Members that are not named do nothing, or what most schedulers want. All of them are
+ * constants: the frame's functions are inlined into the policy's programs, and so are these.
+ */
+#ifndef MPS_BPF_POLICY_H
+#define MPS_BPF_POLICY_H
+
+#include "kernel/compat.h"
+#include "model/decision.h"
+#include "state/subflow_state.h"
+
+struct sk_buff;
+
+/* One look at a connection, for those that complete the snapshot. */
+struct mps_look {
+	struct mptcp_sock *msk;
+	const struct mps_conn_store *st;
+	const struct mps_round *r;
+};
+
+struct mps_policy {
+	/* The decision, a pure function of include/policy. It is not asked while the peer's
+	 * window is shut. The one member that every policy has.
+	 */
+	struct mps_verdict (*pick)(const struct mps_conn *c, void *priv);
+	/* The paths that get a copy of the oldest data, a mask; else where that pays
+	 * (common/copy.h).
+	 */
+	__u64 (*copies)(const struct mps_conn *c, void *priv);
+
+	/* Complete the snapshot, path by path, n being the path's index ... */
+	void (*see_path)(const struct mps_look *l, struct mps_path *p, __u32 n, struct tcp_sock *tp,
+			 struct mps_subflow_store *s);
+	/* ... with what is kept as mps_path.metric ... */
+	__u32 (*metric)(struct sock *ssk, const struct tcp_sock *tp);
+	/* ... and, in get_send, as a whole. */
+	void (*see_conn)(struct mptcp_sock *msk, struct mps_conn *c, void *priv);
+
+	/* A subflow was chosen for data. */
+	void (*given)(struct mps_subflow_store *s, __u32 now_us);
+	/* Are copies wanted as soon as what this verdict gives out is on its way? */
+	bool (*ends_burst)(const struct mps_conn *c, const struct mps_verdict *v, void *priv);
+	/* Bytes that the chosen subflow's send buffer is to take; else mps_sndbuf_share(). */
+	__u32 (*sndbuf)(const struct mps_conn *c, __u32 path);
+
+	/* A segment came in on a subflow, and has changed nothing yet. No sleeping. */
+	void (*segment)(struct sock *ssk, const struct sk_buff *skb, struct tcp_sock *tp,
+			struct mps_subflow_store *s);
+	/* Does the ACK clock ask for copies? Else the tunable `copy` says so. */
+	bool (*asks)(void);
+	/* With copies_amid: ends what is acknowledged, una, before what could be copied? */
+	bool (*too_early)(const struct mps_subflow_store *s, __u32 una);
+	/* The subflow's socket has another connection: forget what is stored beside the frame. */
+	void (*forget)(struct sock *ssk);
+
+	bool copies_amid; /* copies are wanted while new data could be given out, too */
+	bool copies_tail; /* copies are wanted, but not before all data was given out */
+};
+
+/* A policy and those functions of it that the verifier looks at once: MPS_POLICY() makes both. */
+struct mps_program {
+	const struct mps_policy *policy;
+	__u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv);
+	__u64 (*copies)(const struct mps_conn *c, struct mps_priv *priv);
+	int (*begin)(struct mptcp_sock *msk, struct mps_conn_store *st);
+};
+
+/* The compiler says so where a policy has no decision. */
+extern void mps_policy_without_pick(void)
+	__attribute__((error("this policy has no member .pick, the decision")));
+
+#endif /* MPS_BPF_POLICY_H */
