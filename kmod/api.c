@@ -26,6 +26,8 @@ struct refcount_struct {
 };
 typedef struct refcount_struct refcount_t;
 
+#include "clock.h"
+
 enum bpf_struct_ops_state {
 	BPF_STRUCT_OPS_STATE_INIT,
 	BPF_STRUCT_OPS_STATE_INUSE,
@@ -60,8 +62,14 @@ struct bpf_struct_ops_mptcp_sched_ops {
 	struct mptcp_sched_ops data __attribute__((aligned(64)));
 };
 
-/* Nothing else refers to the value struct: this keeps it in the debug info. */
+struct bpf_struct_ops_mptcp_sched_clock {
+	struct bpf_struct_ops_common_value common;
+	struct mptcp_sched_clock data __attribute__((aligned(64)));
+};
+
+/* Nothing else refers to the value structs: this keeps them in the debug info. */
 struct bpf_struct_ops_mptcp_sched_ops *msb_value_type __attribute__((__used__));
+struct bpf_struct_ops_mptcp_sched_clock *msb_clock_value_type __attribute__((__used__));
 
 /* --- stubs: what runs where a program is left out of the ops */
 
@@ -99,6 +107,14 @@ struct mptcp_sched_ops msb_stubs = {
 #endif
 	.init = mptcp_sched_ops__init,
 	.release = mptcp_sched_ops__release,
+};
+
+static void mptcp_sched_clock__segment(struct sock *ssk, const struct sk_buff *skb)
+{
+}
+
+struct mptcp_sched_clock msb_clock_stubs = {
+	.segment = mptcp_sched_clock__segment,
 };
 
 /* --- the iterator over the subflows of an MPTCP socket */
@@ -176,7 +192,7 @@ MSB_KFUNC _Bool bpf_mptcp_subflow_queues_empty(struct sock *sk)
 	return msb_rtx_queue_empty(sk);
 }
 
-#ifdef MSB_HAVE_GET_SEND
+#ifndef MSB_HAVE_CHK_STALE
 /* __mptcp_retrans() has done this for all subflows just before get_retrans. */
 MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct sock *ssk)
 {
@@ -199,6 +215,20 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
 MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
 {
 	return msb_expand_sndbuf(ssk, bytes);
+}
+
+/*
+ * Which retransmission pass is the call of get_retrans about @sk that this is? To be asked
+ * once per call: the first after the worker began is the first of a pass, all others belong
+ * to the pass of the call before.
+ *
+ * A sum of MPTCP_PASS_NEXT (1): not the first of its pass. MPTCP_PASS_ASKED (2), of the first
+ * only: the pass was asked for with bpf_mptcp_request_retrans(), and the retransmission timer
+ * has not fired meanwhile. -EINVAL: no MPTCP socket.
+ */
+MSB_KFUNC int bpf_mptcp_retrans_pass(struct sock *sk)
+{
+	return msb_retrans_pass(sk);
 }
 
 /*

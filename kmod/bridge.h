@@ -13,10 +13,12 @@ struct mptcp_sched_ops;
 struct mptcp_sock;
 struct mptcp_subflow_context;
 struct sock;
+struct work_struct;
 
 /* Kfuncs that no kernel has, K(name, flags): kmod/api.c says what they do. */
-#define MSB_OWN_KFUNCS(K)             \
-	K(bpf_mptcp_expand_sndbuf, 0) \
+#define MSB_OWN_KFUNCS(K)                          \
+	K(bpf_mptcp_expand_sndbuf, 0)              \
+	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS) \
 	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
 
 /*
@@ -33,23 +35,26 @@ struct sock;
 	K(mptcp_wnd_end, 0)                                          \
 	K(bpf_sk_stream_memory_free, 0)                              \
 	K(bpf_mptcp_subflow_queues_empty, 0)                         \
-	MSB_KFUNCS_NEW_FORM(K)                                       \
+	MSB_KFUNCS_STALE(K)                                          \
 	MSB_OWN_KFUNCS(K)
 
 /*
  * Where the core itself looks for stale subflows before get_retrans, the kfunc
- * has nothing left to do; where it does not (structops.c), vmlinux has it.
+ * has nothing left to do; where it does not (ops.c), vmlinux has the function.
  */
-#ifdef MSB_HAVE_GET_SEND
-#define MSB_KFUNCS_NEW_FORM(K) K(mptcp_pm_subflow_chk_stale, KF_SLEEPABLE)
+#ifdef MSB_HAVE_CHK_STALE
+#define MSB_KFUNCS_STALE(K)
+#define MSB_VMLINUX_STALE(K) K(mptcp_pm_subflow_chk_stale, KF_SLEEPABLE)
 #else
-#define MSB_KFUNCS_NEW_FORM(K)
+#define MSB_KFUNCS_STALE(K) K(mptcp_pm_subflow_chk_stale, KF_SLEEPABLE)
+#define MSB_VMLINUX_STALE(K)
 #endif
 
 /* Kfuncs of the API that are functions of vmlinux: K(name, flags). */
 #define MSB_VMLINUX_KFUNCS(K)             \
 	K(mptcp_subflow_set_scheduled, 0) \
-	K(mptcp_subflow_active, 0)
+	K(mptcp_subflow_active, 0)        \
+	MSB_VMLINUX_STALE(K)
 
 /* private.c: the offsets of the fields that a scheduler may write, */
 extern const int msb_snd_burst_off, msb_avg_pacing_rate_off;
@@ -69,6 +74,8 @@ unsigned long long msb_write_seq(const struct mptcp_sock *msk);
 _Bool msb_has_unsent(const struct mptcp_sock *msk);
 _Bool msb_bursts(const struct mptcp_sock *msk);
 _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk);
+void msb_fire_rtx_timer(struct mptcp_sock *msk);
+struct mptcp_sock *msb_msk_of_work(struct work_struct *work);
 unsigned long *msb_flags(struct mptcp_sock *msk);
 void msb_set_timer_ival(struct mptcp_sock *msk, unsigned long ival);
 struct mptcp_sched_ops *msb_sched(const struct mptcp_sock *msk);
@@ -77,10 +84,12 @@ void **msb_kfunc_slot(struct btf *btf);
 /* retrans.c */
 _Bool msb_is_mptcp_sock(const struct sock *sk);
 struct mptcp_subflow_context *msb_subflow_ctx(const struct sock *sk);
+struct mptcp_sock *msb_conn_of(const struct sock *ssk);
 void msb_set_timeout(struct sock *sk);
 _Bool msb_memory_free(const struct sock *sk);
 _Bool msb_rtx_queue_empty(const struct sock *sk);
 int msb_request_retrans(struct sock *sk);
+int msb_retrans_pass(struct sock *sk);
 
 /* sndbuf.c */
 int msb_expand_sndbuf(struct sock *ssk, unsigned int bytes);

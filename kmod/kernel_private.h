@@ -13,33 +13,52 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/static_call.h>
+#include <linux/stringify.h>
+#include <linux/workqueue.h>
 #include <net/mptcp.h>
 #include <net/sock.h>
 
-/* Bits of mptcp_sock.flags: net/mptcp/protocol.h */
-#define MPTCP_WORK_RTX 1
-#define MPTCP_FALLBACK_DONE 2
+/* The newest series on which the tests passed, see docs/kernels.md. */
+#ifndef MSB_TESTED_MAJOR
+#define MSB_TESTED_MAJOR 7
+#define MSB_TESTED_MINOR 3
+#endif
+#define MSB_TESTED __stringify(MSB_TESTED_MAJOR) "." __stringify(MSB_TESTED_MINOR)
+
+/* Bits of mptcp_sock.flags: the kernel's own, MPTCP_WORK_RTX and MPTCP_FALLBACK_DONE (probe.c), */
+extern unsigned int msb_work_rtx, msb_fallback_done;
+
+/* and the bridge's, from the other end of the word, which the kernel does not use. */
+enum {
+	MSB_ASKED = BITS_PER_LONG - 1,	    /* a pass was asked for and has not begun */
+	MSB_PASS_ASKED = BITS_PER_LONG - 2, /* the worker's next pass is that one */
+	MSB_IN_PASS = BITS_PER_LONG - 3,    /* get_retrans was called in this pass (pass.c) */
+};
 
 /* S(name, type of result, arguments): what every kernel must have */
-#define MSB_FUNCTIONS(S)                              \
-	S(mptcp_schedule_work, bool, (struct sock *)) \
-	S(bpf_get_btf_vmlinux, struct btf *, (void))  \
+#define MSB_FUNCTIONS(S)                                                          \
+	S(mptcp_schedule_work, bool, (struct sock *))                             \
+	S(mptcp_diag_fill_info, void, (struct mptcp_sock *, struct mptcp_info *)) \
+	S(bpf_get_btf_vmlinux, struct btf *, (void))                              \
+	S(bpf_find_btf_id, s32, (const char *, u32, struct btf **))               \
+	S(btf_put, void, (struct btf *))                                          \
+	S(btf_name_by_offset, const char *, (const struct btf *, u32))            \
 	S(btf_find_by_name_kind, s32, (const struct btf *, const char *, u8))
 
 /* and what the API is made of, where the kernel has none itself */
 #define MSB_API_FUNCTIONS(S)                                            \
 	S(mptcp_register_scheduler, int, (struct mptcp_sched_ops *))    \
 	S(mptcp_unregister_scheduler, void, (struct mptcp_sched_ops *)) \
-	MSB_FUNCTIONS_OLD_FORM(S)
+	MSB_FUNCTIONS_STALE(S)
 
-#ifdef MSB_HAVE_GET_SEND
-#define MSB_FUNCTIONS_OLD_FORM(S)
-#else
-#define MSB_FUNCTIONS_OLD_FORM(S) \
+#ifdef MSB_HAVE_CHK_STALE
+#define MSB_FUNCTIONS_STALE(S) \
 	S(mptcp_pm_subflow_chk_stale, void, (const struct mptcp_sock *, struct sock *))
+#else
+#define MSB_FUNCTIONS_STALE(S)
 #endif
 
-/* D(name): helpers that the API allows and that are in nobody's exports */
+/* D(name): helpers that programs may call and that are in nobody's exports */
 #define MSB_PROTOS(D)                  \
 	D(bpf_sk_storage_get_proto)    \
 	D(bpf_sk_storage_delete_proto) \
@@ -60,13 +79,50 @@ MSB_PROTOS(MSB_DECLARE_PROTO)
 
 unsigned long msb_lookup(const char *name);
 
+/* layout.c; one line in the kernel log says what differs */
+int msb_check_layout(const struct btf *vmlinux);
+
+/* probe.c */
+int msb_find_flags(void);
+
 /* structops.c */
 int msb_register_struct_ops(void);
 u32 msb_ops_type_id(void);
+const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
+						const struct bpf_prog *prog);
+int msb_copy_name(char *dst, const char *src);
 
-/* retrans.c */
+/* clock.c */
+int msb_register_clock(void);
+
+/* ops.c */
+int msb_reg(void *kdata, struct bpf_link *link);
+void msb_unreg(void *kdata, struct bpf_link *link);
+void msb_forget_ops(void);
+
+/* retrans.c: requests for a pass */
+extern struct workqueue_struct *msb_wq;
 int msb_start_requests(void);
 void msb_stop_requests(void);
+
+/* pool.c */
+struct msb_request {
+	union {
+		struct delayed_work work;
+		struct list_head free;
+	};
+	struct sock *sk;
+};
+
+int msb_pool_start(void);
+void msb_pool_stop(void);
+struct msb_request *msb_pool_get(void);
+void msb_pool_put(struct msb_request *r);
+void msb_pool_put_back(struct msb_request *r);
+
+/* pass.c */
+int msb_watch_passes(void);
+void msb_forget_passes(void);
 
 /* kfuncs.c; native: vmlinux has the API, so only the bridge's own kfuncs */
 int msb_register_kfuncs(struct btf *vmlinux, bool native);

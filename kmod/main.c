@@ -4,15 +4,16 @@
  * a stock kernel, by the API of mptcp_net-next, names and signatures alike.
  *
  * At load time it looks at what the running kernel has. The API is there
- * already: only the bridge's own functions are added. It is not: the struct_ops
- * type and the kfuncs are registered. Something that this needs is missing:
- * one line says what, and the module is not loaded.
+ * already: only the bridge's own functions and its ACK clock are added. It is not:
+ * the struct_ops type and the kfuncs are registered, too. Something that this needs is
+ * missing: one line says what, and the module is not loaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/stringify.h>
+#include <linux/version.h>
 #include "bridge.h"
 #include "kernel_private.h"
 
@@ -34,7 +35,11 @@ unsigned long msb_lookup(const char *name)
 /* kallsyms_lookup_name() is not exported, but a kprobe is put by name. */
 static int msb_find_lookup(void)
 {
-	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	/* never armed */
+	struct kprobe kp = {
+		.symbol_name = "kallsyms_lookup_name",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
 	int err = register_kprobe(&kp);
 
 	if (err) {
@@ -74,6 +79,7 @@ static int msb_find_symbols(void)
 	unsigned long addr;
 
 	MSB_FUNCTIONS(MSB_FIND_CALL)
+	MSB_PROTOS(MSB_FIND_PROTO)
 	return 0;
 }
 
@@ -83,8 +89,73 @@ static int msb_find_api_symbols(void)
 	unsigned long addr;
 
 	MSB_API_FUNCTIONS(MSB_FIND_CALL)
-	MSB_PROTOS(MSB_FIND_PROTO)
 	return 0;
+}
+
+static bool msb_untested;
+module_param_named(untested, msb_untested, bool, 0444);
+MODULE_PARM_DESC(untested, "load on kernels newer than the newest that was tested");
+
+/*
+ * What no BTF tells may change with any series: what the core does between the calls, and what
+ * its flags mean. DKMS builds for each new kernel unasked, so someone has to have looked.
+ */
+static int msb_check_series(void)
+{
+	if (LINUX_VERSION_MAJOR < MSB_TESTED_MAJOR ||
+	    (LINUX_VERSION_MAJOR == MSB_TESTED_MAJOR &&
+	     LINUX_VERSION_PATCHLEVEL <= MSB_TESTED_MINOR))
+		return 0;
+	if (msb_untested) {
+		pr_warn("Linux %d.%d is newer than %s, the newest that was tested: loaded all the same\n",
+			LINUX_VERSION_MAJOR, LINUX_VERSION_PATCHLEVEL, MSB_TESTED);
+		return 0;
+	}
+	pr_err("Linux %d.%d is newer than %s, the newest that was tested: not loaded; the parameter untested=1 overrides that\n",
+	       LINUX_VERSION_MAJOR, LINUX_VERSION_PATCHLEVEL, MSB_TESTED);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * The kernel loads a module whose BTF is missing or does not fit, and registering its kfuncs
+ * and types then does nothing, and says that it succeeded.
+ */
+static int msb_check_btf(void)
+{
+	struct btf *btf = NULL;
+	s32 id = msb_call(bpf_find_btf_id)("bpf_iter_mptcp_subflow_kern", BTF_KIND_STRUCT, &btf);
+
+	if (id < 0) {
+		pr_err("this module has no BTF that the kernel takes: it was built without this kernel's vmlinux; build it again (docs/troubleshooting.md)\n");
+		return -ENOEXEC;
+	}
+	msb_call(btf_put)(btf);
+	return 0;
+}
+
+static int msb_check_kernel(struct btf *vmlinux)
+{
+	if (IS_ERR_OR_NULL(vmlinux)) {
+		pr_err("this kernel has no BTF of its own: it needs CONFIG_DEBUG_INFO_BTF\n");
+		return -ENOENT;
+	}
+	return msb_check_series() ?: msb_check_btf() ?: msb_check_layout(vmlinux)
+		       ?: msb_find_flags();
+}
+
+static int msb_start(struct btf *vmlinux, bool native)
+{
+	int err = msb_start_requests();
+
+	if (err)
+		return err;
+	err = msb_register_kfuncs(vmlinux, native);
+	if (!err && !native)
+		err = msb_register_struct_ops();
+	err = err ?: msb_register_clock();
+	if (err)
+		msb_stop_requests();
+	return err;
 }
 
 static int __init msb_init(void)
@@ -96,34 +167,26 @@ static int __init msb_init(void)
 	err = msb_find_lookup() ?: msb_find_symbols();
 	if (err)
 		return err;
-
 	vmlinux = msb_call(bpf_get_btf_vmlinux)();
-	if (IS_ERR_OR_NULL(vmlinux)) {
-		pr_err("this kernel has no BTF of its own: it needs CONFIG_DEBUG_INFO_BTF\n");
-		return -ENOENT;
-	}
+	err = msb_check_kernel(vmlinux);
+	if (err)
+		return err;
 	/* MPTCP is never a module, so a type of the kernel's own is in vmlinux's BTF */
 	native = msb_call(btf_find_by_name_kind)(vmlinux, "bpf_struct_ops_mptcp_sched_ops",
 						 BTF_KIND_STRUCT) > 0;
-
 	err = native ? 0 : msb_find_api_symbols();
-	err = err ?: msb_start_requests();
-	if (err)
-		return err;
-	err = msb_register_kfuncs(vmlinux, native);
-	if (!err && !native)
-		err = msb_register_struct_ops();
-	if (err)
-		msb_stop_requests();
-	else if (native)
+	err = err ?: msb_start(vmlinux, native);
+	if (!err && native)
 		pr_info("this kernel has the scheduler API itself: only the bridge's own functions are added\n");
-	return err;
+	/* modprobe takes EEXIST for "loaded already" */
+	return err == -EEXIST ? -EINVAL : err;
 }
 
 /* What was registered goes with the module's BTF; maps and programs pin it. */
 static void __exit msb_exit(void)
 {
 	msb_stop_requests();
+	msb_forget_ops();
 }
 
 module_init(msb_init);

@@ -8,8 +8,14 @@
 #define BPF_NO_KFUNC_PROTOTYPES
 #include "vmlinux.h"
 #include "bridge.h"
+#include "layout.h"
 
 #define read_once(x) (*(const volatile typeof(x) *)&(x))
+
+MSB_PRIVATE_FIELDS(MSB_NO_FIELD, MSB_BIT_SETTER)
+const struct msb_field msb_private_fields[] = { MSB_PRIVATE_FIELDS(MSB_FIELD, MSB_BIT_FIELD) };
+const unsigned int msb_nr_private_fields =
+	sizeof(msb_private_fields) / sizeof(msb_private_fields[0]);
 
 const int msb_snd_burst_off = __builtin_offsetof(struct mptcp_sock, snd_burst);
 const int msb_avg_pacing_rate_off =
@@ -63,9 +69,14 @@ unsigned long long msb_wnd_end(const struct mptcp_sock *msk)
 	return read_once(msk->wnd_end);
 }
 
+/*
+ * Data was given out that is not acknowledged. What is left of a connection that ends may be
+ * its DATA_FIN alone: that is in snd_nxt, and in no fragment.
+ */
 _Bool msb_has_unacked(const struct mptcp_sock *msk)
 {
-	return read_once(msk->snd_una) != read_once(msk->snd_nxt);
+	return read_once(msk->snd_una) != read_once(msk->snd_nxt) &&
+	       read_once(msk->rtx_queue.next) != &msk->rtx_queue;
 }
 
 /* Bytes that were given out and are not acknowledged at data level. */
@@ -91,15 +102,32 @@ _Bool msb_bursts(const struct mptcp_sock *msk)
 	return read_once(msk->snd_burst) > 0;
 }
 
+static struct timer_list *msb_rtx_timer(struct mptcp_sock *msk)
+{
+#ifdef MSB_HAVE_MPTCP_TIMER
+	return &((struct sock *)msk)->mptcp_retransmit_timer;
+#else
+	return &msk->sk.icsk_retransmit_timer;
+#endif
+}
+
 /* timer_pending(), which no vmlinux.h has */
 _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk)
 {
-#ifdef MSB_HAVE_MPTCP_TIMER
-	const struct timer_list *timer = &((const struct sock *)msk)->mptcp_retransmit_timer;
-#else
-	const struct timer_list *timer = &msk->sk.icsk_retransmit_timer;
-#endif
-	return read_once(timer->entry.pprev) != (void *)0;
+	return read_once(msb_rtx_timer((struct mptcp_sock *)msk)->entry.pprev) != (void *)0;
+}
+
+/* As when it fires: bottom halves are off, and the caller's reference goes. */
+void msb_fire_rtx_timer(struct mptcp_sock *msk)
+{
+	struct timer_list *timer = msb_rtx_timer(msk);
+
+	timer->function(timer);
+}
+
+struct mptcp_sock *msb_msk_of_work(struct work_struct *work)
+{
+	return (struct mptcp_sock *)((char *)work - __builtin_offsetof(struct mptcp_sock, work));
 }
 
 unsigned long *msb_flags(struct mptcp_sock *msk)
@@ -114,7 +142,7 @@ void msb_set_timer_ival(struct mptcp_sock *msk, unsigned long ival)
 
 struct mptcp_sched_ops *msb_sched(const struct mptcp_sock *msk)
 {
-	return msk->sched;
+	return read_once(msk->sched);
 }
 
 /*

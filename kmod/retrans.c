@@ -5,7 +5,6 @@
  */
 #include <linux/hash.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <net/mptcp.h>
@@ -27,6 +26,18 @@ struct mptcp_subflow_context *msb_subflow_ctx(const struct sock *sk)
 	return (__force void *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
 }
 
+/*
+ * The connection that @ssk is a subflow of, or NULL. Without a reference: within an RCU read side
+ * its memory stays that of an MPTCP socket.
+ */
+struct mptcp_sock *msb_conn_of(const struct sock *ssk)
+{
+	const struct mptcp_subflow_context *subflow = msb_subflow_ctx(ssk);
+	struct sock *conn = subflow ? msb_subflow_conn(subflow) : NULL;
+
+	return msb_is_mptcp_sock(conn) ? (struct mptcp_sock *)conn : NULL;
+}
+
 _Bool msb_memory_free(const struct sock *sk)
 {
 	return sk_fullsock(sk) && sk->sk_prot->stream_memory_free && sk_stream_memory_free(sk);
@@ -39,8 +50,10 @@ _Bool msb_rtx_queue_empty(const struct sock *sk)
 
 static long msb_expires_in(const struct sock *ssk)
 {
-#ifdef MSB_HAVE_TIMEOUT_EXPIRES
+#if defined(MSB_HAVE_TIMEOUT_EXPIRES)
 	return tcp_timeout_expires(ssk) - jiffies;
+#elif defined(MSB_HAVE_ICSK_TIMEOUT)
+	return icsk_timeout(inet_csk(ssk)) - jiffies;
 #else
 	return READ_ONCE(inet_csk(ssk)->icsk_timeout) - jiffies;
 #endif
@@ -71,41 +84,18 @@ void msb_set_timeout(struct sock *sk)
 }
 
 /*
- * By hash of the connection: twice the jiffy of the last pass, plus one while a
- * pass is granted and has not begun. There is one pass per jiffy. A request that
- * comes behind it, in the same jiffy, is granted for the next one: it may be the
- * last for long, as what it was made for may be the last acknowledgement. While a
- * pass is to come, no other is needed. Sharing a slot only makes a request fail,
- * and the next segment's succeed; nothing is allocated per connection.
+ * There is one pass per jiffy and connection. A request that comes behind it, in the same jiffy,
+ * is granted for the next one: it may be the last for long, as what it was made for may be the
+ * last acknowledgement. While a pass is to come (MSB_ASKED), no other is needed.
+ *
+ * The jiffy of the last pass, by hash of the connection: sharing a place only delays a pass.
  */
-#define MSB_SLOT_BITS 12
-static atomic_long_t msb_asked[1 << MSB_SLOT_BITS];
-#define MSB_TO_COME 1L
+#define MSB_LAST_BITS 10
+static u32 msb_last[1 << MSB_LAST_BITS];
 
-static atomic_long_t *msb_slot(const struct sock *msk)
+static u32 *msb_last_pass(const struct sock *msk)
 {
-	return &msb_asked[hash_ptr(msk, MSB_SLOT_BITS)];
-}
-
-/* In how many jiffies the pass may be; negative: one is to come. */
-static long msb_may_ask(const struct sock *msk)
-{
-	atomic_long_t *slot = msb_slot(msk);
-	const long last = atomic_long_read(slot), now = 2 * jiffies;
-
-	if (last & MSB_TO_COME || atomic_long_cmpxchg(slot, last, now | MSB_TO_COME) != last)
-		return -1;
-	return last == now;
-}
-
-/*
- * The pass begins. One that came to nothing, since its segment acknowledged all
- * there was, must not stand in the way of the one for the data that the answer
- * calls forth.
- */
-static void msb_pass_begins(const struct sock *msk, bool nothing)
-{
-	atomic_long_set(msb_slot(msk), 2 * (jiffies - nothing));
+	return &msb_last[hash_ptr(msk, MSB_LAST_BITS)];
 }
 
 /*
@@ -115,11 +105,7 @@ static void msb_pass_begins(const struct sock *msk, bool nothing)
  * one pass per jiffy that is less than the round trip of most paths, so the
  * round is taken off before it is put on. Rounds of the timer count as ever.
  */
-struct msb_request {
-	struct delayed_work work;
-	struct sock *sk;
-};
-static struct workqueue_struct *msb_wq;
+struct workqueue_struct *msb_wq;
 static atomic_t msb_requests; /* that are not done */
 
 /* Does the segment end with the last that the application wrote? */
@@ -192,37 +178,56 @@ static void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 	}
 }
 
-static void msb_start_pass(struct work_struct *work)
+/*
+ * Makes the pass begin. One that comes to nothing, since its segment acknowledged all there was,
+ * must not stand in the way of the one for the data that the answer calls forth.
+ */
+static void msb_begin_pass(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	struct list_head *head = msb_conn_list(msk), *pos;
+
+	if (inet_sk_state_load(sk) == TCP_CLOSE || !(msb_has_unacked(msk) || msb_has_unsent(msk)) ||
+	    test_and_set_bit(msb_work_rtx, msb_flags(msk)))
+		return;
+	/* before the worker, which the connection's lock keeps from running */
+	set_bit(MSB_PASS_ASKED, msb_flags(msk));
+	list_for_each(pos, head)
+	{
+		msb_forgive_round(msb_subflow_of(pos));
+		msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
+	}
+	WRITE_ONCE(*msb_last_pass(sk), (u32)jiffies);
+	msb_call(mptcp_schedule_work)(sk);
+}
+
+static void msb_run_request(struct work_struct *work)
 {
 	struct msb_request *r = container_of(to_delayed_work(work), struct msb_request, work);
-	struct mptcp_sock *msk = (struct mptcp_sock *)r->sk;
-	struct list_head *head = msb_conn_list(msk), *pos;
-	bool nothing = true;
 
 	lock_sock(r->sk);
-	if (inet_sk_state_load(r->sk) != TCP_CLOSE &&
-	    (msb_has_unacked(msk) || msb_has_unsent(msk)) &&
-	    !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk))) {
-		list_for_each(pos, head)
-		{
-			msb_forgive_round(msb_subflow_of(pos));
-			msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
-		}
-		msb_call(mptcp_schedule_work)(r->sk);
-		nothing = false;
-	}
-	msb_pass_begins(r->sk, nothing);
+	clear_bit(MSB_ASKED, msb_flags((struct mptcp_sock *)r->sk));
+	msb_begin_pass(r->sk);
 	release_sock(r->sk);
 	sock_put(r->sk);
-	kfree(r);
+	msb_pool_put(r);
 	if (atomic_dec_and_test(&msb_requests))
 		wake_up_var(&msb_requests);
 }
 
 int msb_start_requests(void)
 {
+	int err;
+
 	msb_wq = alloc_workqueue("mptcp_sched_bpf", WQ_UNBOUND, 0);
-	return msb_wq ? 0 : -ENOMEM;
+	if (!msb_wq)
+		return -ENOMEM;
+	err = msb_pool_start() ?: msb_watch_passes();
+	if (err) {
+		destroy_workqueue(msb_wq);
+		msb_pool_stop();
+	}
+	return err;
 }
 
 /* No program is left that could ask; what was asked for is done first. */
@@ -230,26 +235,32 @@ void msb_stop_requests(void)
 {
 	/* one that waits for its jiffy is not in the queue yet */
 	wait_var_event(&msb_requests, !atomic_read(&msb_requests));
+	msb_forget_passes();
 	destroy_workqueue(msb_wq);
+	msb_pool_stop();
 }
 
+/* The connection may be on its way out, and its memory be another's: only a reference tells. */
 static int msb_queue_pass(struct sock *sk)
 {
-	const long delay = msb_may_ask(sk);
+	unsigned long *flags = msb_flags((struct mptcp_sock *)sk);
 	struct msb_request *r;
 
-	if (delay < 0)
+	if (test_bit(MSB_ASKED, flags))
 		return -EBUSY;
-	r = kmalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
-	if (!r) {
-		msb_pass_begins(sk, true);
+	r = msb_pool_get();
+	if (!r)
 		return -ENOMEM;
+	if (!refcount_inc_not_zero(&sk->sk_refcnt)) {
+		msb_pool_put_back(r);
+		return -EINVAL;
 	}
-	sock_hold(sk);
+	/* two at once do no harm: the second finds the pass begun, or nothing to do */
+	set_bit(MSB_ASKED, flags);
 	r->sk = sk;
-	INIT_DELAYED_WORK(&r->work, msb_start_pass);
+	INIT_DELAYED_WORK(&r->work, msb_run_request);
 	atomic_inc(&msb_requests);
-	queue_delayed_work(msb_wq, &r->work, delay);
+	queue_delayed_work(msb_wq, &r->work, READ_ONCE(*msb_last_pass(sk)) == (u32)jiffies);
 	return 0;
 }
 
@@ -262,23 +273,28 @@ static int msb_queue_pass(struct sock *sk)
  * pass does both: with nothing to retransmit it pushes what waits, and it starts
  * the timer, so that the core tries on by itself. Nobody need ask while that
  * timer runs, and that bounds the requests: one that is refused would never be
- * made again, so where the limit or memory refuses, the worker is called at once.
+ * made again, so where no memory is left, the worker is called at once.
  */
 static int msb_ask_push(struct sock *sk, bool scheduler)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	int err;
 
 	if (!msb_has_unsent(msk))
 		return -ENODATA;
-	if (test_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+	if (test_bit(msb_work_rtx, msb_flags(msk)))
 		return -EALREADY;
 	if (scheduler && msb_bursts(msk))
 		return msb_queue_pass(sk);
 	if (msb_rtx_timer_runs(msk))
 		return -EALREADY;
-	if (msb_queue_pass(sk) && !test_and_set_bit(MPTCP_WORK_RTX, msb_flags(msk)))
+	err = msb_queue_pass(sk);
+	/* a scheduler's caller holds the connection */
+	if (err == -ENOMEM && scheduler && !test_and_set_bit(msb_work_rtx, msb_flags(msk))) {
 		msb_call(mptcp_schedule_work)(sk);
-	return 0;
+		return 0;
+	}
+	return err == -EBUSY ? 0 : err;
 }
 
 static int msb_ask(struct sock *sk, bool scheduler)
@@ -287,31 +303,25 @@ static int msb_ask(struct sock *sk, bool scheduler)
 	unsigned long *flags = msb_flags(msk);
 
 	if ((1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN | TCPF_SYN_SENT) ||
-	    test_bit(MPTCP_FALLBACK_DONE, flags))
+	    test_bit(msb_fallback_done, flags))
 		return -EINVAL;
 	if (!msb_has_unacked(msk))
 		return msb_ask_push(sk, scheduler);
-	if (test_bit(MPTCP_WORK_RTX, flags))
+	if (test_bit(msb_work_rtx, flags))
 		return -EALREADY;
 	return msb_queue_pass(sk);
 }
 
+/* Without a reference: the last one must not go here, where nothing may sleep. */
 int msb_request_retrans(struct sock *sk)
 {
-	struct mptcp_subflow_context *subflow;
-	struct sock *msk = sk;
+	struct sock *msk;
 	int err = -EINVAL;
 
 	rcu_read_lock();
-	if (!msb_is_mptcp_sock(sk)) {
-		subflow = msb_subflow_ctx(sk);
-		msk = subflow ? msb_subflow_conn(subflow) : NULL;
-	}
-	/* a subflow on its way out may be the last to know its connection */
-	if (msb_is_mptcp_sock(msk) && refcount_inc_not_zero(&msk->sk_refcnt)) {
+	msk = msb_is_mptcp_sock(sk) ? sk : (struct sock *)msb_conn_of(sk);
+	if (msk)
 		err = msb_ask(msk, msk == sk);
-		sock_put(msk);
-	}
 	rcu_read_unlock();
 	return err;
 }

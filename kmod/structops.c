@@ -9,8 +9,7 @@
 #include <linux/bpf_verifier.h>
 #include <linux/btf.h>
 #include <linux/module.h>
-#include <linux/rculist.h>
-#include <net/tcp.h>
+#include <net/mptcp.h>
 #include "bridge.h"
 #include "kernel_private.h"
 
@@ -40,8 +39,8 @@ static int msb_st_init(struct btf *btf)
 	return 0;
 }
 
-static const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
-						       const struct bpf_prog *prog)
+const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
+						const struct bpf_prog *prog)
 {
 	switch (func_id) {
 	case BPF_FUNC_sk_storage_get:
@@ -91,7 +90,7 @@ static int msb_check_member(const struct btf_type *t, const struct btf_member *m
 }
 
 /* bpf_obj_name_cpy() is not exported everywhere; these are its rules. */
-static int msb_copy_name(char *dst, const char *src)
+int msb_copy_name(char *dst, const char *src)
 {
 	size_t i;
 
@@ -117,135 +116,16 @@ static int msb_init_member(const struct btf_type *t, const struct btf_member *me
 	return msb_copy_name(ops->name, uops->name) ?: 1;
 }
 
+static int msb_validate(void *kdata)
+{
+	const struct mptcp_sched_ops *ops = kdata;
+
 #ifdef MSB_HAVE_GET_SEND
-
-static int msb_validate(void *kdata)
-{
-	const struct mptcp_sched_ops *ops = kdata;
-
 	return ops->get_send ? 0 : -EINVAL;
-}
-
-static int msb_reg(void *kdata, struct bpf_link *link)
-{
-	return msb_call(mptcp_register_scheduler)(kdata);
-}
-
-static void msb_unreg(void *kdata, struct bpf_link *link)
-{
-	msb_call(mptcp_unregister_scheduler)(kdata);
-}
-
-#else /* one get_subflow(), up to 6.14 */
-
-/*
- * There, it is the default's own get_retrans that looks for stale subflows, so
- * with any other scheduler a dead path would never be given up. Nor can a
- * program do it: that sleeps, and get_subflow is called in softirq too. So the
- * bridge stands between: it looks, where the call is for a retransmission, and
- * then calls the program.
- */
-struct msb_ops {
-	struct list_head list;
-	struct rcu_head rcu;
-	const struct mptcp_sched_ops *ops;
-	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
-};
-static LIST_HEAD(msb_ops_list);
-static DEFINE_SPINLOCK(msb_ops_lock);
-
-static void msb_check_stale(struct mptcp_sock *msk)
-{
-	struct list_head *head = msb_conn_list(msk), *pos;
-
-	list_for_each(pos, head)
-	{
-		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
-		struct sock *ssk = msb_subflow_ssk(subflow);
-
-		if (msb_subflow_can_send(subflow, inet_sk_state_load(ssk)) &&
-		    !tcp_rtx_and_write_queues_empty(ssk))
-			msb_call(mptcp_pm_subflow_chk_stale)(msk, ssk);
-	}
-}
-
-static int msb_get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
-{
-	const struct mptcp_sched_ops *ops = msb_sched(msk);
-	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
-	struct msb_ops *o;
-
-	if (data->reinject)
-		msb_check_stale(msk);
-
-	/* not in the list: being unregistered, and put back in place before */
-	get_subflow = READ_ONCE(ops->get_subflow);
-	rcu_read_lock();
-	list_for_each_entry_rcu(o, &msb_ops_list, list)
-	{
-		if (o->ops == ops) {
-			get_subflow = o->get_subflow;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return get_subflow == msb_get_subflow ? -EINVAL : get_subflow(msk, data);
-}
-
-static int msb_validate(void *kdata)
-{
-	const struct mptcp_sched_ops *ops = kdata;
-
+#else
 	return ops->get_subflow ? 0 : -EINVAL;
-}
-
-static void msb_unreg(void *kdata, struct bpf_link *link)
-{
-	struct mptcp_sched_ops *ops = kdata;
-	struct msb_ops *o;
-
-	msb_call(mptcp_unregister_scheduler)(kdata);
-
-	spin_lock(&msb_ops_lock);
-	list_for_each_entry(o, &msb_ops_list, list) {
-		if (o->ops != ops)
-			continue;
-		/* live connections keep the ops, so give them the program */
-		WRITE_ONCE(ops->get_subflow, o->get_subflow);
-		list_del_rcu(&o->list);
-		kfree_rcu(o, rcu);
-		break;
-	}
-	spin_unlock(&msb_ops_lock);
-}
-
-static int msb_reg(void *kdata, struct bpf_link *link)
-{
-	struct mptcp_sched_ops *ops = kdata;
-	struct msb_ops *o = kzalloc(sizeof(*o), GFP_KERNEL);
-	int err;
-
-	if (!o)
-		return -ENOMEM;
-	o->ops = ops;
-	o->get_subflow = ops->get_subflow;
-	spin_lock(&msb_ops_lock);
-	list_add_rcu(&o->list, &msb_ops_list);
-	spin_unlock(&msb_ops_lock);
-	ops->get_subflow = msb_get_subflow;
-
-	err = msb_call(mptcp_register_scheduler)(kdata);
-	if (err) {
-		spin_lock(&msb_ops_lock);
-		list_del_rcu(&o->list);
-		spin_unlock(&msb_ops_lock);
-		ops->get_subflow = o->get_subflow;
-		kfree_rcu(o, rcu);
-	}
-	return err;
-}
-
 #endif
+}
 
 static struct bpf_struct_ops msb_struct_ops = {
 	.verifier_ops = &msb_verifier_ops,

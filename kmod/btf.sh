@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module's BTF, in place of the kernel build's own step: that takes a vmlinux of the headers
+# package, which many distributions leave out, for granted, and skips BTF without one.
+#
+# usage: btf.sh base KVER KDIR OUT    OUT: the BTF of that kernel, raw, for everything to build on
+#        btf.sh encode BASE TOOLS KO  the module's BTF, into it; TOOLS is what Kbuild wrote
+
+set -eu
+
+say() {
+	echo "btf.sh: $*" >&2
+}
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# need COMMAND PACKAGE
+need() {
+	command -v "$1" >/dev/null || die "$1 is missing: install $2"
+}
+
+# section_of ELF OUT: its .BTF, false where it has none
+section_of() {
+	objcopy -O binary --only-section=.BTF "$1" "$2" 2>/dev/null && [ -s "$2" ]
+}
+
+# --- the kernel inside a boot image, by the x86 boot protocol
+
+SETUP_SECTS=497 MAGIC=514 PAYLOAD_OFFSET=584 PAYLOAD_LENGTH=588
+
+# number FILE OFFSET BYTES: little endian
+number() {
+	od -An --endian=little -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
+}
+
+text() {
+	tail -c "+$(($2 + 1))" "$1" | head -c "$3" | tr -d '\0'
+}
+
+payload() {
+	sectors=$(number "$1" $SETUP_SECTS 1)
+	[ "$sectors" -ne 0 ] || sectors=4
+	tail -c "+$(((sectors + 1) * 512 + $(number "$1" $PAYLOAD_OFFSET 4) + 1))" "$1" |
+		head -c "$(number "$1" $PAYLOAD_LENGTH 4)"
+}
+
+# unpacker FILE: the command for what it is compressed with, after "whole" if it reads to its end:
+# the others are followed by the size of what comes out.
+unpacker() {
+	case $(od -An -t x1 -N 4 "$1" | tr -d ' ') in
+	28b52ffd) echo "cut zstd -dcq" ;;
+	fd377a58) echo "cut xz -dc" ;;
+	02214c18) echo "cut lz4 -dcq" ;;
+	1f8b*) echo "whole gzip -dc" ;;
+	*) return 1 ;;
+	esac
+}
+
+# from_image IMAGE OUT: the BTF of the kernel in it; says on stdout why there is none
+from_image() {
+	[ -r "$1" ] || { echo "$1 cannot be read"; return 1; }
+	[ "$(text "$1" $MAGIC 4)" = HdrS ] || { echo "$1 is not an x86 boot image"; return 1; }
+	payload "$1" >"$2.packed"
+	# shellcheck disable=SC2046
+	set -- "$1" "$2" $(unpacker "$2.packed")
+	[ $# -gt 2 ] || { echo "$1 is compressed in an unknown way"; return 1; }
+	image=$1 out=$2 how=$3
+	shift 3
+	command -v "$1" >/dev/null || { echo "$image takes $1 to unpack, which is missing: install $1"; return 1; }
+	[ "$how" = whole ] || truncate -s -4 "$out.packed"
+	"$@" <"$out.packed" >"$out.elf" 2>/dev/null || { echo "$1 cannot unpack $image"; return 1; }
+	section_of "$out.elf" "$out" || { echo "the kernel in $image has no BTF"; return 1; }
+}
+
+# --- the base
+
+# own KVER OUT: the BTF of the kernel itself; sets `whose`, or `why` there is none
+own() {
+	whose='' why=''
+	if [ "$1" = "$(uname -r)" ]; then
+		whose="the running kernel"
+		! cat /sys/kernel/btf/vmlinux >"$2" 2>/dev/null || return 0
+		why="/sys/kernel/btf/vmlinux cannot be read, "
+	else
+		why="that kernel does not run, "
+	fi
+	for image in "/boot/vmlinuz-$1" "/lib/modules/$1/vmlinuz"; do
+		[ -e "$image" ] || continue
+		whose=$image
+		! reason=$(from_image "$image" "$2") || return 0
+		why="$why$reason"
+		return 1
+	done
+	why="${why}there is no /boot/vmlinuz-$1 (install linux-image-$1)"
+	return 1
+}
+
+# has_option KDIR OPTION: unknown counts as yes
+has_option() {
+	[ ! -r "$1/include/config/auto.conf" ] || grep -q "^$2=y" "$1/include/config/auto.conf"
+}
+
+check() {
+	[ -e "$2/Makefile" ] || die "no headers of kernel $1 in $2: install linux-headers-$1"
+	for option in CONFIG_DEBUG_INFO_BTF CONFIG_DEBUG_INFO_BTF_MODULES; do
+		has_option "$2" $option ||
+			die "kernel $1 is built without $option, which BPF schedulers take: use another kernel"
+	done
+	need "${BPFTOOL:-bpftool}" bpftool
+	need pahole "pahole (dwarves)"
+	need objcopy binutils
+	[ -x "$2/tools/bpf/resolve_btfids/resolve_btfids" ] ||
+		die "$2/tools/bpf/resolve_btfids/resolve_btfids is missing: install the rest of the headers" \
+			"of kernel $1 (linux-kbuild, kernel-devel), or make it in the kernel's source"
+}
+
+# The kernel's own BTF says what the module meets. The headers' vmlinux is for where that cannot be
+# had: it may be of another build of the same release.
+base() {
+	check "$1" "$2"
+	mkdir -p "${3%/*}"
+	scratch=$(mktemp -d "${3%/*}/base.XXXXXX")
+	trap 'rm -rf "$scratch"' EXIT
+	theirs=''
+	! section_of "$2/vmlinux" "$scratch/headers" || theirs=$scratch/headers
+	if own "$1" "$scratch/own"; then
+		found=$scratch/own
+		[ -z "$theirs" ] || cmp -s "$theirs" "$found" ||
+			say "$2/vmlinux is of another build of kernel $1: building on the BTF of $whose;" \
+				"install headers of the same build if the module is refused"
+	elif [ -n "$theirs" ]; then
+		found=$theirs
+	else
+		die "no BTF of kernel $1 to build on: no $2/vmlinux, $why"
+	fi
+	# what is built on it stays as it is while this does
+	cmp -s "$found" "$3" || mv "$found" "$3"
+}
+
+# --- the module's own
+
+encode() {
+	base=$1 ko=$3
+	# shellcheck source=/dev/null
+	. "$2"
+	export OBJCOPY PAHOLE PAHOLE_FLAGS RESOLVE_BTFIDS RESOLVE_BTFIDS_FLAGS objtree
+	if [ -f "$GEN_BTF" ]; then
+		sh "$GEN_BTF" --btf_base "$base" "$ko"
+	else
+		# shellcheck disable=SC2086
+		LLVM_OBJCOPY=$OBJCOPY "$PAHOLE" -J $PAHOLE_FLAGS --btf_base "$base" "$ko"
+		"$RESOLVE_BTFIDS" -b "$base" "$ko"
+	fi
+	"${BPFTOOL:-bpftool}" -B "$base" btf dump file "$ko" | grep -q "'bpf_struct_ops_mptcp_sched_ops'" ||
+		die "$PAHOLE made no BTF of $ko: is it version 1.22 or newer ($("$PAHOLE" --version))?"
+}
+
+case ${1:-} in
+base) base "$2" "$3" "$4" ;;
+encode) encode "$2" "$3" "$4" ;;
+*) die "base or encode, not '${1:-}'" ;;
+esac
