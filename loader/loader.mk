@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command: loader/*.c, the skeletons of loader/bpf/*.bpf.c and, embedded,
-# every object of $(BPF_OBJS). A new scheduler in bpf/ needs no change here.
+# The command: loader/main.c and, each built upon the ones behind it, the folders cmd (a file per
+# command), sched and stats, kernel, cli; the skeletons of loader/bpf/*.bpf.c and, embedded, every
+# object of $(BPF_OBJS). A new scheduler in bpf/schedulers/ needs no change here.
 
 L := $(B)/loader
 LOADER_LIBS := libbpf json-c libcap inih libmnl
 LOADER_CFLAGS = $(CFLAGS) -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter \
 	-D_GNU_SOURCE -DMPS_VERSION='"$(VERSION)"' -Iinclude -Iloader -I$(L) \
 	$(shell $(PKG_CONFIG) --cflags $(LOADER_LIBS))
-# libbpf is linked statically: the distribution's own may be too old (report.h)
+# libbpf is linked statically: the distribution's own may be too old (cli/error.h)
 # and so is libmnl, which one command needs and all would pay for
 LOADER_LDLIBS = -l:libbpf.a -l:libmnl.a $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
 
-LOADER_SRCS := $(wildcard loader/*.c)
+LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats cmd,loader/$(d)/*.c))
 LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o
-LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
-LOADER_HEADERS := $(wildcard loader/*.h loader/exporter/*.h loader/bpf/*.h include/*.h)
+LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/bpf/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
 
 # A program of its own, from the same objects and loader/exporter/: what serves HTTP would add
 # to every command's memory. It has the table of commands, but only the one is called.
@@ -29,38 +29,43 @@ $(B)/mptcp-sched: $(LOADER_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS)
 
-$(EXPORTER): $(filter-out $(L)/cmd_exporter.o,$(LOADER_OBJS)) $(EXPORTER_OBJS)
+$(EXPORTER): $(filter-out $(L)/cmd/exporter.o,$(LOADER_OBJS)) $(EXPORTER_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOADER_LDLIBS) $(shell $(PKG_CONFIG) --libs libmicrohttpd)
 
 # Flags come from the Makefile, the version from dkms.conf
 LOADER_FLAGS_FROM := Makefile loader/loader.mk kmod/dkms.conf
 
-$(L)/%.o: loader/%.c $(LOADER_HEADERS) $(LOADER_SKELS) $(LOADER_FLAGS_FROM)
+# Which headers an object is made of the compiler writes down beside it, as NAME.d. Before it has
+# done so for the first time the skeletons must be there.
+DEPS = -MMD -MP -MF $(@:.o=.d) -MT $@
+-include $(wildcard $(L)/*.d $(L)/*/*.d)
+
+$(L)/%.o: loader/%.c $(LOADER_FLAGS_FROM) | $(LOADER_SKELS)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@
 
-$(L)/%.bpf.o: loader/bpf/%.bpf.c $(LOADER_HEADERS)
+$(L)/bpf/%.bpf.o: loader/bpf/%.bpf.c $(LOADER_FLAGS_FROM)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) --target=bpf -mcpu=v3 $(BPF_CFLAGS) $(BPF_WARN) -Iinclude -Ibpf -Iloader $(BPF_SYS) \
-		-c $< -o $@.tmp
+		$(DEPS) -c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 	$(Q)rm -f $@.tmp
 
-.PRECIOUS: $(L)/%.bpf.o
+.PRECIOUS: $(L)/bpf/%.bpf.o
 
-$(L)/%.skel.h: $(L)/%.bpf.o
+$(L)/bpf/%.skel.h: $(L)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
 
-# One table entry per scheduler, with both of its objects (loader/builtin.h).
+# One table entry per scheduler, with both of its objects (loader/sched/builtin.h).
 # Looked at in every run, rewritten when a scheduler came or went.
 .PHONY: loader-builtins
 $(L)/builtins.c: loader-builtins
 	$(Q)mkdir -p $(@D)
-	$(Q){ printf '#include "builtin.h"\n'; \
+	$(Q){ printf '#include "sched/builtin.h"\n'; \
 	  for s in $(SCHEDULERS); do \
 	    printf 'MPS_EMBED(%s, "$(B)/bpf/bpf_%s.bpf.o", "$(B)/bpf/bpf_%s.pre615.bpf.o")\n' \
 	      $$s $$s $$s; \
@@ -70,6 +75,6 @@ $(L)/builtins.c: loader-builtins
 	  printf '};\nconst unsigned int nr_builtins = sizeof(builtins) / sizeof(builtins[0]);\n'; \
 	} > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(L)/builtins.o: $(L)/builtins.c $(BPF_OBJS) loader/builtin.h
+$(L)/builtins.o: $(L)/builtins.c $(BPF_OBJS)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(LOADER_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@

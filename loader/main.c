@@ -3,14 +3,17 @@
  * mptcp-sched: loads, selects and watches MPTCP packet schedulers in BPF. This
  * file holds the table of commands; each of them is in a file of its own.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include "caps.h"
-#include "cmd.h"
-#include "lock.h"
-#include "monitor.h"
-#include "mps_stats.h"
-#include "out.h"
+#include <unistd.h>
+#include "cli/caps.h"
+#include "cli/config.h"
+#include "cli/output.h"
+#include "cmd/commands.h"
+#include "cmd/monitor.h"
+#include "kernel/lock.h"
+#include "state/stats.h"
 
 static enum exit_code cmd_help(const struct args *args);
 
@@ -21,7 +24,8 @@ static const char stats_details[] =
 	"namespaces (--all) or of one, the busiest first.\n"
 	"With --watch also what happened since the reading before: bytes per second, each\n"
 	"subflow's share of them, counters and waits per second. A terminal is drawn anew in\n"
-	"place, lines are cut to its width; anything else gets one block after the other.\n"
+	"place; what has no room there its last line names: the arrow keys, Page Up, Page Down,\n"
+	"Home and End lead to it, and q ends it. Anything else gets one block after the other.\n"
 	"With --json one document, with --watch and --json one per line; its schema is\n"
 	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
@@ -31,7 +35,8 @@ static const char stats_details[] =
 #define DESCRIBE(id, name, by, text) "\n  " name " (" by "): " text
 static const char monitor_details[] =
 	"One line per event, with --json an object per line, until it is interrupted. Connections\n"
-	"and paths are those of one network namespace.\n\n"
+	"and paths are those of one network namespace, this one or that of --netns: run one\n"
+	"`monitor` for each.\n\n"
 	"\"event\": the kernel tells it at once; it wants CAP_NET_ADMIN for that. \"look\": found by\n"
 	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
 	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
@@ -43,8 +48,9 @@ static const char exporter_details[] =
 	"for those who ask for that. Without --listen the address is " DEFAULT_LISTEN ";\n"
 	"port 0 takes a free one, which is told.\n\n"
 	"Counters are sums over all connections since the exporter began, closed ones as they\n"
-	"were last seen. It looks at each request, and every --interval seconds (5) in between.\n"
-	"Labels are network namespace, scheduler and local address (path). Those beyond\n"
+	"were last seen. It looks at a request, at most once a second, and every --interval\n"
+	"seconds (5) in between. Labels are network namespace, scheduler and, of a path, local\n"
+	"address and the peer's number for its own (path, remote_id). Those beyond\n"
 	"--namespaces and --paths are summed up as \"other\"; of connections there are only\n"
 	"numbers, unless --per-connection is given.";
 
@@ -91,18 +97,23 @@ const struct command commands[] = {
 	{ "oci-hook", "", "select what a container's annotation asks for (for runtimes)",
 	  "Reads the container's state on stdin, as the OCI runtime specification has it, and\n"
 	  "selects the scheduler of the annotation mptcp.sched/name in its network namespace;\n"
-	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. Where it fails\n"
-	  "the runtime does not start the container.",
+	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. It takes what is\n"
+	  "loaded, and loads what [containers] of " CONFIG_FILE " names. Where it\n"
+	  "fails the runtime does not start the container.",
 	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
-	{ "monitor", "", "tell of schedulers, connections and paths as things happen",
+	{ "monitor", "",
+	  "tell of schedulers, connections and paths of one namespace as things happen",
 	  monitor_details, OPT_BIT(NETNS) | OPT_BIT(INTERVAL), 0, 0, CAPS_LOOK | CAP_BIT(EVENTS),
 	  cmd_monitor },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
 		  OPT_BIT(PER_CONNECTION),
 	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
-	{ "doctor", "", "check what this machine needs, and say what to do", NULL, 0, 0, 0, 0,
-	  cmd_doctor },
+	{ "doctor", "", "check what this machine needs, and say what to do",
+	  "Tries what can be tried: loads the bridge module and takes it out again, has the kernel\n"
+	  "check a scheduler's programs, makes a directory where pins go. Exits with 3 unless all\n"
+	  "that is required is there.",
+	  OPT_BIT(TIMEOUT), 0, 0, 0, cmd_doctor },
 	{ "help", "[COMMAND]", "this text, or more on one command",
 	  "With --json the tables of commands, options, exit codes and capabilities.", 0, 0, 1, 0,
 	  cmd_help },
@@ -121,8 +132,9 @@ const struct command *command_find(const char *name)
 
 static enum exit_code unknown(const char *name)
 {
-	return fail(EX_USAGE, "run", name, "`" PROGRAM " help` shows what there is",
-		    "no such command");
+	ERROR_ABOUT("run", name);
+
+	return fail(EX_USAGE, "`" PROGRAM " help` shows what there is", "no such command");
 }
 
 static enum exit_code cmd_help(const struct args *args)
@@ -147,10 +159,10 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 {
 	enum exit_code ret;
 
-	out_setup(args->json, args->watch > 0);
+	output_setup(args->json, args->watch > 0);
 	/* whoever runs it throws away what it says, as crun does */
 	if (cmd->run == cmd_oci_hook)
-		report_to_log();
+		error_to_log();
 	if (cmd->caps && !(cmd->caps & CAPS_APART)) {
 		ret = caps_confine(cmd->name, cmd->caps);
 		if (ret != EX_OK)
@@ -158,8 +170,8 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	}
 	ret = cmd->run(args);
 	/* what was done before a failure is worth printing, and doctor's findings are */
-	if (json_object_object_length(out_root()))
-		out_finish();
+	if (json_object_object_length(output_root()))
+		output_finish();
 	return ret;
 }
 
@@ -174,6 +186,18 @@ static bool wants_json(int argc, char **argv)
 	return false;
 }
 
+/* A descriptor that is closed would be given to the next file, and output be written into that. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct args args = {
@@ -186,8 +210,9 @@ int main(int argc, char **argv)
 	enum exit_code ret;
 	int first;
 
+	fill_standard_descriptors();
 	args.json = wants_json(argc, argv);
-	report_setup(args.json, 0);
+	error_setup(args.json, 0);
 	ret = args_global(&args, argc, argv, &first);
 	if (ret != EX_OK)
 		return ret;
@@ -199,8 +224,7 @@ int main(int argc, char **argv)
 		return EX_OK;
 	}
 	if (first == argc)
-		return fail(EX_USAGE, "run", NULL, "`" PROGRAM " help` shows what there is",
-			    "no command given");
+		return fail(EX_USAGE, "`" PROGRAM " help` shows what there is", "no command given");
 	cmd = command_find(argv[first]);
 	if (!cmd)
 		return unknown(argv[first]);

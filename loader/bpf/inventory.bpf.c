@@ -4,9 +4,11 @@
  * listeners that `use` warns about and the connections that `show` counts. No
  * other interface of the kernel tells a socket's scheduler.
  */
-#include "kernel.h"
+#include "bpf/kernel.h"
 
 char _license[] SEC("license") = "GPL";
+
+const volatile __u32 fallback_bit; /* kern_fallback_bit() */
 
 SEC("iter/task_file")
 int sockets(struct bpf_iter__task_file *ctx)
@@ -33,7 +35,8 @@ int sockets(struct bpf_iter__task_file *ctx)
 	rec.token = BPF_CORE_READ(msk, token);
 	rec.pid = BPF_CORE_READ(task, tgid);
 	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	rec.fallback = msk_fallback(msk);
+	rec.fallback = msk_fallback(msk, fallback_bit);
+	rec.ops_map = msk_ops_map(msk);
 	msk_sched(msk, rec.sched);
 	BPF_CORE_READ_STR_INTO(&rec.comm, task, comm);
 	sock_local(sk, &rec.local);

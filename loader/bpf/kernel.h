@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kernel types that the iterator programs read, by field names only (CO-RE),
- * as bpf/kernel.h does for the schedulers, and how a socket is described.
+ * as bpf/kernel/structs.h does for the schedulers, and how a socket is described.
  */
 #ifndef MPS_LOADER_BPF_KERNEL_H
 #define MPS_LOADER_BPF_KERNEL_H
 
-#include "types.h"
+#include "kernel/types.h"
 
 enum bpf_map_type_subset { BPF_MAP_TYPE_UNSPEC_SUBSET };
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
-#include "records.h"
+#include "bpf/records.h"
 
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_MPTCP 262
-/* bit of mptcp_sock.flags, net/mptcp/protocol.h; the same in 6.12 and 7.2 */
-#define MPTCP_FALLBACK_DONE 2
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -113,6 +111,12 @@ struct mptcp_sched_ops {
 	char name[MPS_NAME_LEN];
 };
 
+/* bpf/kernel/compat.h */
+struct mptcp_sched_clock {
+	void (*segment)(struct sock *ssk, const struct sk_buff *skb);
+	char name[MPS_NAME_LEN];
+};
+
 struct mptcp_data_frag {
 	struct list_head list; /* its first member: a pointer to one is one to the other */
 	__u64 data_seq;
@@ -140,6 +144,7 @@ struct mptcp_subflow_context {
 	/* a bit field in 6.12, a byte in 7.2: BPF_CORE_READ_BITFIELD reads both */
 	__u8 stale : 1;
 	__u32 subflow_id;
+	__u8 remote_id;
 	struct sock *tcp_sock;
 	struct sock *conn;
 };
@@ -151,8 +156,21 @@ struct task_struct {
 };
 
 struct file;
-struct bpf_map;
 struct seq_file;
+
+struct bpf_map {
+	__u32 id;
+};
+
+/* kernel/bpf/bpf_struct_ops.c: what is registered lies in the map that was filled with it */
+struct bpf_struct_ops_value {
+	char data[1];
+};
+
+struct bpf_struct_ops_map {
+	struct bpf_map map;
+	struct bpf_struct_ops_value kvalue;
+};
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
@@ -210,9 +228,24 @@ static __always_inline void msk_sched(struct mptcp_sock *msk, char *name)
 		__builtin_memcpy(name, "default", 8);
 }
 
-static __always_inline __u32 msk_fallback(struct mptcp_sock *msk)
+/*
+ * Two schedulers may have had one name, one after the other; the id of the map tells them apart. A
+ * scheduler that is not one of BPF gives a number that means nothing.
+ */
+static __always_inline __u32 msk_ops_map(struct mptcp_sock *msk)
 {
-	return (BPF_CORE_READ(msk, flags) >> MPTCP_FALLBACK_DONE) & 1;
+	const unsigned long at = bpf_core_field_offset(struct bpf_struct_ops_map, kvalue) +
+				 bpf_core_field_offset(struct bpf_struct_ops_value, data);
+	void *sched = BPF_CORE_READ(msk, sched);
+	struct bpf_struct_ops_map *map = sched - at;
+
+	return sched ? BPF_CORE_READ(map, map.id) : 0;
+}
+
+/* bit: MPTCP_FALLBACK_DONE, net/mptcp/protocol.h */
+static __always_inline __u32 msk_fallback(struct mptcp_sock *msk, __u32 bit)
+{
+	return BPF_CORE_READ(msk, flags) >> (bit & 63) & 1;
 }
 
 #endif /* MPS_LOADER_BPF_KERNEL_H */

@@ -7,7 +7,7 @@
 #ifndef MPS_RECORDS_H
 #define MPS_RECORDS_H
 
-#include "mps_stats.h"
+#include "state/stats.h"
 
 /* One end of a socket: network byte order, an IPv4 address in the first 4 bytes. */
 struct mps_addr {
@@ -25,7 +25,7 @@ struct mps_sock_rec {
 	__u32 pid;
 	__u32 state;	/* TCP_* of net/tcp_states.h */
 	__u32 fallback; /* the connection fell back to TCP, without a scheduler */
-	__u32 reserved;
+	__u32 ops_map;	/* id of the map that holds its scheduler, where that is one of BPF */
 	char sched[MPS_NAME_LEN];
 	char comm[16];
 	struct mps_addr local, remote;
@@ -38,6 +38,8 @@ struct mps_conn_rec {
 	__u32 token;
 	__u32 state;
 	__u32 fallback;
+	__u32 begun; /* what is stored is of this connection: mps_is_of() */
+	__u32 reserved;
 	__u64 inflight; /* bytes given out and not acknowledged at data level, now */
 	__u64 pending;	/* bytes of the application not given to any subflow, now */
 	__u64 notes;	/* 1 << enum mps_note */
@@ -58,7 +60,9 @@ struct mps_subflow_rec {
 	__u32 queued; /* memory of its write queue in bytes, overhead included */
 	__u32 unsent; /* bytes given to TCP that it has not sent yet */
 	__u32 backup, stale;
-	__u32 id; /* of the subflow within the connection */
+	__u32 id;	 /* of the subflow within the connection */
+	__u32 remote_id; /* of the peer's address, as the peer numbers its own */
+	__u32 token;	 /* of the connection, read after all that is of the subflow */
 	/* for mps_settle(): low halves of sequence numbers, rel_write_seq and the connection's */
 	__u32 seq, head, sent;
 	struct mps_addr local, remote;

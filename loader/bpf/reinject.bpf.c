@@ -3,17 +3,17 @@
  * Early copies for connections that the kernel's own scheduler serves: `use
  * default --reinject`. At each segment that arrives on an MPTCP subflow, when
  * nothing is left to give out, it looks at the connection's subflows, and asks
- * for a retransmission pass where a copy pays (mps_reinject.h), or a short end is
+ * for a retransmission pass where a copy pays (common/reinject.h), or a short end is
  * held back. What is sent, and where, decides the default's own get_retrans.
  *
- * It sees every TCP segment of the machine. A socket that is not MPTCP costs
- * one read; a namespace that did not opt in, one look into a hash besides.
- * Nothing of a connection is locked here: what is read may be torn or stale, and
- * memory may be another's by then. Every read is one that cannot fault, the walk
- * ends after eight subflows, and a wrong answer asks once too often, or not.
+ * It is the ACK clock of the scheduler "default" (kmod/clock.c). A namespace that did
+ * not opt in costs each of its segments one look into a hash. Nothing of a
+ * connection but the subflow at hand is locked here: what is read may be torn or
+ * stale, and memory may be another's by then. Every read is one that cannot fault,
+ * the walk ends after eight subflows, and a wrong answer asks once too often, or not.
  */
-#include "kernel.h"
-#include "mps_reinject.h"
+#include "bpf/kernel.h"
+#include "common/reinject.h"
 #include <bpf/bpf_tracing.h>
 
 #define BPF_MAP_TYPE_HASH 1
@@ -65,17 +65,6 @@ struct {
 static __always_inline void count(struct mps_reinject_ns *ns, enum mps_reinject_counter what)
 {
 	__sync_fetch_and_add(&ns->counter[what], 1);
-}
-
-/* The kernel's own: a connection has it from its namespace, by that name. */
-static __always_inline bool is_default(const struct mptcp_sock *msk)
-{
-	char name[MPS_NAME_LEN] = "";
-
-	if (!msk->sched)
-		return true;
-	bpf_core_read_str(name, sizeof(name), &msk->sched->name);
-	return !__builtin_memcmp(name, "default", 8);
 }
 
 /* Can nothing be given out although data is on its way? */
@@ -246,7 +235,7 @@ static __always_inline enum mps_reinject_counter ask(struct memory *m, struct so
  * what its option says (RFC 8684, 3.3), at which the core looks later. The options are in the
  * linear part, as TCP has parsed them by now.
  */
-static __always_inline bool tells(struct sk_buff *skb, __u32 una)
+static __always_inline bool tells(const struct sk_buff *skb, __u32 una)
 {
 	__u8 header[OPTIONS_MAX + 16] = { 0 };
 	__u32 i, at = 0, end;
@@ -271,8 +260,8 @@ static __always_inline bool tells(struct sk_buff *skb, __u32 una)
 	return false;
 }
 
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
+SEC("struct_ops")
+void BPF_PROG(reinject, struct sock *sk, const struct sk_buff *skb)
 {
 	struct tcp_sock *tp = bpf_core_cast(sk, struct tcp_sock);
 	struct mptcp_subflow_context *subflow;
@@ -283,20 +272,18 @@ int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 	__u64 cookie;
 	__u32 una;
 
-	if (!tp->is_mptcp)
-		return 0;
 	cookie = sk->__sk_common.skc_net.net->net_cookie;
 	ns = bpf_map_lookup_elem(&mps_reinject_v1, &cookie);
 	if (!ns || !tp->inet_conn.icsk_ulp_data)
-		return 0;
+		return;
 	subflow = bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context);
 	msk = bpf_core_cast(subflow->conn, struct mptcp_sock);
-	if (!nothing_fresh(msk) || !is_default(msk))
-		return 0;
+	if (!nothing_fresh(msk))
+		return;
 	m = bpf_sk_storage_get(&mps_memory, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	/* the TCP header is where the data of the packet begins; its acknowledgement */
 	if (!m || bpf_probe_read_kernel(&news.ack, sizeof(news.ack), skb->data + 8))
-		return 0;
+		return;
 	count(ns, MPS_R_LOOKS);
 	una = (__u32)msk->snd_una;
 	news.tp = tp;
@@ -308,5 +295,11 @@ int BPF_PROG(reinject, struct sock *sk, struct sk_buff *skb)
 	news.in_vain = in_vain(m, una, tp->snd_una);
 	if (pays(ns, msk, &news))
 		count(ns, ask(m, sk, una, tp->srtt_us >> 5));
-	return 0;
 }
+
+/* The kernel's own: a connection has it from its namespace, by that name. */
+SEC(".struct_ops.link")
+struct mptcp_sched_clock default_clock = {
+	.segment = (void *)reinject,
+	.name = "default",
+};

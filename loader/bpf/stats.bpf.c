@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers of the socket storage that the schedulers keep (bpf/frame.h), each
+ * Readers of the socket storage that the schedulers keep (bpf/frame/scheduler.h), each
  * attached to one map. What TCP knows is read here, at reading time, so that
  * it costs nothing per packet.
  */
-#include "kernel.h"
+#include "bpf/kernel.h"
 
 char _license[] SEC("license") = "GPL";
+
+const volatile __u32 fallback_bit; /* kern_fallback_bit() */
 
 SEC("iter/bpf_sk_storage_map")
 int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
@@ -24,11 +26,14 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	rec.netns = sock_netns(sk);
 	rec.token = BPF_CORE_READ(msk, token);
 	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	rec.fallback = msk_fallback(msk);
+	rec.fallback = msk_fallback(msk, fallback_bit);
 	rec.inflight = nxt - BPF_CORE_READ(msk, snd_una);
 	rec.pending = BPF_CORE_READ(msk, write_seq) - nxt;
-	rec.notes = store->priv.notes;
-	__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
+	rec.begun = mps_is_of(store, rec.token);
+	if (rec.begun) {
+		rec.notes = store->priv.notes;
+		__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
+	}
 	msk_sched(msk, rec.sched);
 	sock_local(sk, &rec.local);
 	sock_remote(sk, &rec.remote);
@@ -78,6 +83,7 @@ int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct sock *sk = ctx->sk;
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct mps_subflow_rec rec = { 0 };
+	struct mptcp_sock *msk;
 
 	if (!sk || !store)
 		return 0;
@@ -85,7 +91,8 @@ int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
 	/* a subflow on its way out may have lost its context */
 	if (!subflow || BPF_CORE_READ(subflow, tcp_sock) != sk)
 		return 0;
-	rec.conn = (__u64)BPF_CORE_READ(subflow, conn);
+	msk = (struct mptcp_sock *)BPF_CORE_READ(subflow, conn);
+	rec.conn = (__u64)msk;
 	__builtin_memcpy(&rec.store, store, sizeof(rec.store));
 	read_progress(&rec, subflow);
 	read_tcp(&rec, tp);
@@ -95,8 +102,11 @@ int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
 		     BPF_CORE_READ_BITFIELD_PROBED(subflow, request_bkup);
 	rec.stale = !!BPF_CORE_READ_BITFIELD_PROBED(subflow, stale);
 	rec.id = BPF_CORE_READ(subflow, subflow_id);
+	rec.remote_id = BPF_CORE_READ(subflow, remote_id);
 	sock_local(sk, &rec.local);
 	sock_remote(sk, &rec.remote);
+	barrier();
+	rec.token = BPF_CORE_READ(msk, token);
 	bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
 	return 0;
 }

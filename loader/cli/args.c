@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "args.h"
-#include "caps.h"
-#include "config.h"
+#include "cli/args.h"
+#include "cli/caps.h"
+#include "cli/config.h"
 
 const struct opt opts[NR_OPTS] = {
 	[OPT_JSON] = { "json", 'j', NULL, "print JSON" },
@@ -38,7 +38,9 @@ const struct opt opts[NR_OPTS] = {
 
 static enum exit_code usage(const char *object, const char *why, const char *detail)
 {
-	return fail(EX_USAGE, "run", object, "`" PROGRAM " help` shows how", "%s%s", why, detail);
+	ERROR_ABOUT("run", object);
+
+	return fail(EX_USAGE, "`" PROGRAM " help` shows how", "%s%s", why, detail);
 }
 
 static enum exit_code take_seconds(double *seconds, double min, const char *option,
@@ -58,6 +60,20 @@ static enum exit_code take_number(unsigned int *number, const char *option, cons
 	if (!*value || strlen(value) > 5 || strspn(value, "0123456789") != strlen(value))
 		return usage(option, "not a number from 0 to 99999: ", value);
 	*number = (unsigned int)atoi(value);
+	return EX_OK;
+}
+
+/* The second value would replace the first in silence; --set may come once per tunable. */
+static enum exit_code take_once(struct args *args, enum opt_id id)
+{
+	char name[40];
+
+	if (!opts[id].value || id == OPT_SET)
+		return EX_OK;
+	snprintf(name, sizeof(name), "--%s", opts[id].name);
+	if (args->given & (1U << id))
+		return usage(name, "given twice", "");
+	args->given |= 1U << id;
 	return EX_OK;
 }
 
@@ -124,7 +140,7 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 	default:
 		break;
 	}
-	report_setup(args->json, args->verbose);
+	error_setup(args->json, args->verbose);
 	return EX_OK;
 }
 
@@ -174,7 +190,9 @@ static enum exit_code parse(struct args *args, const char *order, unsigned int a
 		id = c == '?' ? NR_OPTS : opt_id(c, accepted);
 		if (id == NR_OPTS)
 			return usage(argv[optind - 1], "no such option here", "");
-		ret = take(args, (enum opt_id)id, optarg);
+		ret = take_once(args, (enum opt_id)id);
+		if (ret == EX_OK)
+			ret = take(args, (enum opt_id)id, optarg);
 	}
 	return ret;
 }

@@ -4,7 +4,7 @@
 #define MPS_ARGS_H
 
 #include <stdbool.h>
-#include "report.h"
+#include "cli/error.h"
 
 enum opt_id {
 	OPT_JSON,
@@ -64,6 +64,7 @@ struct args {
 	unsigned int nr_set;
 	const char *word[MAX_WORDS];
 	unsigned int nr_words;
+	unsigned int given; /* OPT_BIT()s of options with a value that were there */
 };
 
 struct command {
@@ -85,7 +86,5 @@ enum exit_code args_command(struct args *args, const struct command *cmd, int ar
 
 void print_help(void);
 void print_command_help(const struct command *cmd);
-/* The same as one document for programs, of one command or, with NULL, of all. */
-void describe(const struct command *only);
 
 #endif /* MPS_ARGS_H */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include "caps.h"
+#include "cli/caps.h"
 
 static const struct {
 	cap_value_t value;
@@ -32,21 +32,21 @@ void caps_print(unsigned int needs)
 			       *needs_table[i].when ? ": " : "", needs_table[i].text);
 }
 
-void caps_out(out_t *list, unsigned int needs)
+void caps_out(output_t *list, unsigned int needs)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_CAP_NEEDS; i++) {
-		out_t *item = needs & (1U << i) ? out_item(list) : NULL;
+		output_t *item = needs & (1U << i) ? output_item(list) : NULL;
 
 		if (!item)
 			continue;
-		out_str(item, "name", "%s", needs_table[i].name);
+		output_str(item, "name", "%s", needs_table[i].name);
 		if (*needs_table[i].when)
-			out_str(item, "when", "%s", needs_table[i].when);
+			output_str(item, "when", "%s", needs_table[i].when);
 		else
-			out_null(item, "when");
-		out_str(item, "text", "%s", needs_table[i].text);
+			output_null(item, "when");
+		output_str(item, "text", "%s", needs_table[i].text);
 	}
 }
 
@@ -123,10 +123,11 @@ static void drop_all_but(unsigned int needs)
 
 enum exit_code caps_confine(const char *command, unsigned int needs)
 {
+	ERROR_ABOUT("run", command);
 	char names[200];
 
 	if (caps_missing(caps_always(needs), names, sizeof(names)))
-		return fail(EX_PERMISSION, "run", command, "run it as root", "it needs %s", names);
+		return fail(EX_PERMISSION, "run it as root", "it needs %s", names);
 	drop_all_but(needs);
 	return EX_OK;
 }

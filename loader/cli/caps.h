@@ -7,8 +7,8 @@
 #define MPS_CAPS_H
 
 #include <stddef.h>
-#include "out.h"
-#include "report.h"
+#include "cli/error.h"
+#include "cli/output.h"
 
 /*
  * X(ID, capability, when, what it is taken for). when: "" where the command
@@ -27,6 +27,8 @@
 	X(PROCESSES, SYS_PTRACE, "for namespaces of other users' processes that have no name",    \
 	  "find them")                                                                            \
 	X(MODULE, SYS_MODULE, "while the bridge module is wanted and not there", "load it")       \
+	X(KERNEL_LOG, SYSLOG, "while the bridge module is wanted and not there",                  \
+	  "quote the kernel's reason where it refuses the module")                                \
 	X(PINS, DAC_OVERRIDE, "where /sys/fs/bpf or /run belongs to another user",                \
 	  "make and remove pins and the lock there")                                              \
 	X(OTHERS_PINS, DAC_OVERRIDE, "for schedulers that another user has pinned",               \
@@ -47,8 +49,9 @@ enum cap_need {
 	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(ENTER) | CAP_BIT(PROCESSES))
 /* To look at the kernel's schedulers, sockets and pins. */
 #define CAPS_LOOK (CAPS_STATS | CAP_BIT(OTHERS_PINS))
-#define CAPS_LOAD \
-	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(MODULE) | CAP_BIT(PINS))
+#define CAPS_LOAD                                                                \
+	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(TRACE) | CAP_BIT(MODULE) | \
+	 CAP_BIT(KERNEL_LOG) | CAP_BIT(PINS))
 #define CAPS_UNLOAD (CAPS_STATS | CAP_BIT(PINS))
 #define CAPS_CHANGE (CAPS_STATS | CAPS_LOAD | CAP_BIT(SYSCTL))
 
@@ -58,7 +61,7 @@ enum cap_need {
 /* For the help text: each capability with what it is for. */
 void caps_print(unsigned int needs);
 /* The same as objects of a list. */
-void caps_out(out_t *list, unsigned int needs);
+void caps_out(output_t *list, unsigned int needs);
 
 /* Names of the capabilities that `needs` take and this process lacks; returns how many. */
 unsigned int caps_missing(unsigned int needs, char *names, size_t size);

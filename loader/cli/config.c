@@ -9,13 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ini.h>
-#include "config.h"
-#include "util.h"
+#include "cli/config.h"
+#include "cli/input.h"
+#include "cli/util.h"
 
 #define BLANKS " \t\r\n\v\f"
-#define HINT_FORM "there are [load], [root] and [netns], with lines KEY = VALUE"
+#define HINT_FORM "there are [load], [root], [netns] and [containers], with lines KEY = VALUE"
 
-static const char *const sections[NR_CONFIG_KINDS] = { "load", "root", "netns" };
+static const char *const sections[NR_CONFIG_KINDS] = { "load", "root", "netns", "containers" };
+
+/* The one key of a section that has but one. */
+static const char *const only_key[NR_CONFIG_KINDS] = {
+	[CONFIG_ROOT] = "scheduler",
+	[CONFIG_CONTAINERS] = "load",
+};
 
 struct reader {
 	struct config *config;
@@ -36,8 +43,8 @@ static void wrong(struct reader *r, const char *hint, const char *why, const cha
 {
 	char place[300];
 
-	r->ret = fail(EX_FAILED, "read", config_place(r->config, r->line, place, sizeof(place)),
-		      hint, "%s%s", why, detail);
+	r->ret = fail_on(EX_FAILED, config_place(r->config, r->line, place, sizeof(place)), hint,
+			 "%s%s", why, detail);
 }
 
 static int find_section(const char *name, size_t len)
@@ -91,7 +98,8 @@ static void split(struct reader *r, struct config_line *l, const char *value)
 {
 	char *copy = strdup(value), *save = NULL, *word;
 
-	for (word = copy ? strtok_r(copy, BLANKS, &save) : NULL; word;
+	/* a comment right behind the = is none to libinih */
+	for (word = copy ? strtok_r(copy, BLANKS, &save) : NULL; word && *word != ';';
 	     word = strtok_r(NULL, BLANKS, &save)) {
 		if (l->nr_words == MAX_SETS) {
 			wrong(r, NULL, "too many words", "");
@@ -104,7 +112,7 @@ static void split(struct reader *r, struct config_line *l, const char *value)
 
 static void check_selection(struct reader *r, struct config_line *l)
 {
-	l->reinject = l->nr_words == 2 && !strcmp(l->word[1], "--reinject");
+	l->reinject = l->nr_words == 2 && !strcmp(l->word[1], CONFIG_REINJECT);
 	if (l->nr_words - l->reinject != 1)
 		wrong(r, "write NAME = SCHEDULER, or default --reinject",
 		      "one scheduler is to be named here, not: ",
@@ -150,39 +158,64 @@ static int take(void *data, const char *section, const char *name, const char *v
 	split(r, l, value);
 	if (r->ret == EX_OK && !*l->key)
 		wrong(r, HINT_FORM, "there is no name before the =", "");
-	if (r->ret == EX_OK && kind == CONFIG_ROOT && strcmp(l->key, "scheduler"))
-		wrong(r, "[root] has one key, scheduler", "no such key is known: ", l->key);
-	if (r->ret == EX_OK && kind != CONFIG_LOAD)
+	if (r->ret == EX_OK && only_key[kind] && strcmp(l->key, only_key[kind]))
+		wrong(r, "[root] has one key, scheduler, and [containers] has load",
+		      "no such key is known: ", l->key);
+	if (r->ret == EX_OK && (kind == CONFIG_ROOT || kind == CONFIG_NETNS))
 		check_selection(r, l);
 	if (r->ret == EX_OK)
 		check_unique(r, l);
 	return r->ret == EX_OK;
 }
 
+static enum exit_code parse(struct reader *r)
+{
+	int err = ini_parse_stream(next_line, r, take, r);
+
+	if (r->ret == EX_OK && err > 0) {
+		r->line = (unsigned int)err;
+		wrong(r, HINT_FORM, "neither [SECTION] nor KEY = VALUE", "");
+	}
+	if (r->ret == EX_OK && err < 0)
+		r->ret = fail(EX_FAILED, NULL, "out of memory");
+	return r->ret;
+}
+
 enum exit_code config_read(struct config *c, const char *path)
 {
+	ERROR_ABOUT("read", path);
 	struct reader r = { .config = c };
-	int err;
+	size_t len = 0;
+	char *text;
 
 	memset(c, 0, sizeof(*c));
 	c->path = path;
-	r.file = fopen(path, "re");
-	if (!r.file)
-		return fail(code_of(errno), "read", path,
-			    "--config FILE names another; an example comes with the command", "%s",
-			    strerror(errno));
-	err = ini_parse_stream(next_line, &r, take, &r);
-	if (r.ret == EX_OK && ferror(r.file))
-		r.ret = fail(EX_FAILED, "read", path, NULL, "it cannot be read to its end");
-	if (r.ret == EX_OK && err > 0) {
-		r.line = (unsigned int)err;
-		wrong(&r, HINT_FORM, "neither [SECTION] nor KEY = VALUE", "");
+	r.ret = input_file(path, "--config FILE names another; an example comes with the command",
+			   INPUT_CONFIG, &text, &len);
+	if (r.ret != EX_OK)
+		return r.ret;
+	/* the NUL behind it is no part of it, but a file of no bytes cannot be opened */
+	r.file = len ? fmemopen(text, len, "r") : fopen("/dev/null", "re");
+	if (r.file) {
+		parse(&r);
+		fclose(r.file);
+	} else {
+		r.ret = fail(EX_FAILED, NULL, "%s", strerror(errno));
 	}
-	if (r.ret == EX_OK && err < 0)
-		r.ret = fail(EX_FAILED, "read", path, NULL, "out of memory");
-	fclose(r.file);
 	free(r.text);
+	free(text);
 	return r.ret;
+}
+
+bool config_lets_load(const struct config *c, const char *word)
+{
+	unsigned int i, w;
+
+	for (i = 0; i < c->nr; i++)
+		for (w = 0; c->line[i].kind == CONFIG_CONTAINERS && w < c->line[i].nr_words; w++)
+			if (!strcmp(c->line[i].word[w], word))
+				return true;
+	return false;
 }
 
 void config_free(struct config *c)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * /etc/mptcp-sched.conf: which schedulers are loaded, with which tunables, and
- * which namespace selects which. Each statement is one line of an INI file:
+ * /etc/mptcp-sched.conf: which schedulers are loaded, with which tunables, which namespace selects
+ * which, and what annotations of containers may have loaded. Each statement is one line of an INI
+ *file:
  *
  *	[load]
  *	SCHEDULER or FILE = TUNABLE=VALUE ...
@@ -9,16 +10,21 @@
  *	scheduler = SCHEDULER [--reinject]
  *	[netns]
  *	NAME = SCHEDULER [--reinject]
+ *	[containers]
+ *	load = SCHEDULER ... [--reinject]
  */
 #ifndef MPS_CONFIG_H
 #define MPS_CONFIG_H
 
 #include <stdbool.h>
-#include "args.h"
+#include "cli/args.h"
 
 #define CONFIG_FILE "/etc/mptcp-sched.conf"
 
-enum config_kind { CONFIG_LOAD, CONFIG_ROOT, CONFIG_NETNS, NR_CONFIG_KINDS };
+/* The last one is for `oci-hook`; apply has nothing to do about it. */
+enum config_kind { CONFIG_LOAD, CONFIG_ROOT, CONFIG_NETNS, CONFIG_CONTAINERS, NR_CONFIG_KINDS };
+
+#define CONFIG_REINJECT "--reinject"
 
 struct config_line {
 	enum config_kind kind;
@@ -26,7 +32,7 @@ struct config_line {
 	char *key;
 	char *word[MAX_SETS]; /* of the value, cut at its blanks */
 	unsigned int nr_words;
-	bool reinject; /* of the last two kinds */
+	bool reinject; /* of CONFIG_ROOT and CONFIG_NETNS */
 };
 
 struct config {
@@ -38,6 +44,9 @@ struct config {
 /* Fails at the first thing that is wrong, with its file and line. The caller frees it always. */
 enum exit_code config_read(struct config *c, const char *path);
 void config_free(struct config *c);
+
+/* May an annotation have it loaded: a scheduler, or CONFIG_REINJECT? */
+bool config_lets_load(const struct config *c, const char *word);
 
 /* "FILE:LINE", for messages */
 const char *config_place(const struct config *c, unsigned int line, char *buf, size_t size);

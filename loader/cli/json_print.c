@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdint.h>
 #include <string.h>
-#include "json_print.h"
+#include "cli/json_print.h"
 
 /* On its way to the file: a call of stdio for each token would be a good part of the work. */
 struct text {
@@ -33,6 +33,14 @@ static void put_char(struct text *t, char c)
 	put(t, &c, 1);
 }
 
+/* 0x7f and U+0080 to U+009F: JSON allows them as they are, but a terminal obeys them. */
+static unsigned int terminals_control(const unsigned char *at)
+{
+	if (*at == 0x7f)
+		return 0x7f;
+	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? at[1] : 0;
+}
+
 static void print(struct text *t, struct json_object *value);
 
 static void print_string(struct text *t, const char *text, size_t len)
@@ -43,12 +51,15 @@ static void print_string(struct text *t, const char *text, size_t len)
 	put_char(t, '"');
 	for (; text < end; text++) {
 		const unsigned char c = (unsigned char)*text;
+		const unsigned int control = terminals_control((const unsigned char *)text);
 
-		if (c >= ' ' && c != '"' && c != '\\')
+		if (c >= ' ' && c != '"' && c != '\\' && !control)
 			continue;
 		put(t, from, (size_t)(text - from));
+		text += control > 0x7f;
 		from = text + 1;
-		snprintf(escape, sizeof(escape), c < ' ' ? "\\u%04x" : "\\%c", c);
+		snprintf(escape, sizeof(escape), c < ' ' || control ? "\\u%04x" : "\\%c",
+			 control ? control : c);
 		put(t, escape, strlen(escape));
 	}
 	put(t, from, (size_t)(end - from));
@@ -131,4 +142,17 @@ void json_print(FILE *f, struct json_object *value)
 	t.len = 0;
 	print(&t, value);
 	flush(&t);
+}
+
+void json_put_text(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		const unsigned int control = terminals_control((const unsigned char *)text);
+
+		if (control)
+			fprintf(f, "\\u%04x", control);
+		else
+			fputc(*text, f);
+		text += control > 0x7f;
+	}
 }

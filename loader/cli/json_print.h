@@ -12,4 +12,7 @@
  */
 void json_print(FILE *f, struct json_object *value);
 
+/* Text that json-c made, without what a terminal would obey. */
+void json_put_text(FILE *f, const char *text);
+
 #endif /* MPS_JSON_PRINT_H */

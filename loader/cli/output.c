@@ -4,45 +4,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "json_print.h"
-#include "out.h"
-#include "util.h"
-
-#define MAX_COLS 24
-
-/* A list in a cell: more than these are only counted. */
-#define MAX_LISTED 8
-#define BAR_WIDTH 20
+#include "cli/json_print.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "cli/util.h"
 
 static bool as_json, on_one_line;
-static out_t *root;
+static output_t *root;
 static FILE *file;
 static unsigned int streamed;
 
-void out_setup(bool json, bool one_line)
+void output_setup(bool json, bool one_line)
 {
 	as_json = json;
 	on_one_line = one_line;
 }
 
-bool out_is_json(void)
+bool output_is_json(void)
 {
 	return as_json;
 }
 
-out_t *out_root(void)
+output_t *output_root(void)
 {
 	if (!root)
 		root = json_object_new_object();
 	return root;
 }
 
-void out_into(FILE *other)
+void output_into(FILE *other)
 {
 	file = other;
 }
 
-static FILE *sink(void)
+FILE *output_sink(void)
 {
 	return file ? file : stdout;
 }
@@ -52,7 +47,7 @@ static void print_members(bool lead)
 {
 	const char *gap = on_one_line ? "" : "\n  ";
 
-	json_object_object_foreach(out_root(), key, value) {
+	json_object_object_foreach(output_root(), key, value) {
 		printf("%s%s\"%s\":%s", lead ? "," : "", gap, key, on_one_line ? "" : " ");
 		json_print(stdout, value);
 		if (!lead)
@@ -62,7 +57,7 @@ static void print_members(bool lead)
 	root = NULL;
 }
 
-void out_stream_begin(const char *key)
+void output_stream_begin(const char *key)
 {
 	streamed = 0;
 	if (!as_json)
@@ -72,7 +67,7 @@ void out_stream_begin(const char *key)
 	printf(on_one_line ? "\"%s\":[" : "\n  \"%s\": [", key);
 }
 
-void out_stream_item(out_t *item)
+void output_stream_item(output_t *item)
 {
 	if (as_json) {
 		printf("%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ");
@@ -81,7 +76,7 @@ void out_stream_item(out_t *item)
 	json_object_put(item);
 }
 
-void out_stream_end(void)
+void output_stream_end(void)
 {
 	if (as_json) {
 		printf(!on_one_line && streamed ? "\n  ]" : "]");
@@ -90,34 +85,46 @@ void out_stream_end(void)
 	}
 	json_object_put(root);
 	root = NULL;
-	fflush(sink());
+	fflush(output_sink());
 }
 
-void out_finish(void)
+void output_finish(void)
 {
 	int style = on_one_line ? JSON_C_TO_STRING_PLAIN
 				: JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
 
 	style |= JSON_C_TO_STRING_NOSLASHESCAPE;
 	if (as_json)
-		printf("%s\n", json_object_to_json_string_ext(out_root(), style));
+		json_put_text(stdout, json_object_to_json_string_ext(output_root(), style));
+	if (as_json)
+		putchar('\n');
 	fflush(stdout);
-	out_forget();
+	output_forget();
 }
 
-void out_forget(void)
+void output_forget(void)
 {
 	json_object_put(root);
 	root = NULL;
 }
 
 /* Every key here is a literal: no copy of it. */
-static void add(out_t *obj, const char *key, out_t *value)
+static void add(output_t *obj, const char *key, output_t *value)
 {
 	json_object_object_add_ex(obj, key, value, JSON_C_OBJECT_ADD_CONSTANT_KEY);
 }
 
-void out_str(out_t *obj, const char *key, const char *fmt, ...)
+/* JSON is UTF-8, whatever the text is. */
+static output_t *new_string(const char *text)
+{
+	char *copy;
+	output_t *o = json_object_new_string(text_utf8(text, &copy));
+
+	free(copy);
+	return o;
+}
+
+void output_str(output_t *obj, const char *key, const char *fmt, ...)
 {
 	char text[512], *more = NULL;
 	va_list ap;
@@ -128,7 +135,7 @@ void out_str(out_t *obj, const char *key, const char *fmt, ...)
 	va_start(ap, fmt);
 	/* most are, and lists are long */
 	if (!strcmp(fmt, "%s")) {
-		add(obj, key, json_object_new_string(va_arg(ap, const char *)));
+		add(obj, key, new_string(va_arg(ap, const char *)));
 		va_end(ap);
 		return;
 	}
@@ -140,17 +147,17 @@ void out_str(out_t *obj, const char *key, const char *fmt, ...)
 		va_end(ap);
 	}
 	if (len >= 0)
-		add(obj, key, json_object_new_string_len(more ? more : text, len));
+		add(obj, key, new_string(more ? more : text));
 	free(more);
 }
 
-void out_num(out_t *obj, const char *key, uint64_t value)
+void output_num(output_t *obj, const char *key, uint64_t value)
 {
 	if (obj)
 		add(obj, key, json_object_new_uint64(value));
 }
 
-void out_real(out_t *obj, const char *key, double value, int decimals)
+void output_real(output_t *obj, const char *key, double value, int decimals)
 {
 	char text[64];
 
@@ -160,30 +167,30 @@ void out_real(out_t *obj, const char *key, double value, int decimals)
 	add(obj, key, json_object_new_double_s(value, text));
 }
 
-void out_flag(out_t *obj, const char *key, bool value)
+void output_flag(output_t *obj, const char *key, bool value)
 {
 	if (obj)
 		add(obj, key, json_object_new_boolean(value));
 }
 
-void out_null(out_t *obj, const char *key)
+void output_null(output_t *obj, const char *key)
 {
 	if (obj)
 		add(obj, key, NULL);
 }
 
-out_t *out_obj(out_t *obj, const char *key)
+output_t *output_obj(output_t *obj, const char *key)
 {
-	out_t *o = obj ? json_object_new_object() : NULL;
+	output_t *o = obj ? json_object_new_object() : NULL;
 
 	if (o)
 		add(obj, key, o);
 	return o;
 }
 
-out_t *out_list(out_t *obj, const char *key)
+output_t *output_list(output_t *obj, const char *key)
 {
-	out_t *list = json_object_object_get(obj, key);
+	output_t *list = json_object_object_get(obj, key);
 
 	if (obj && !list) {
 		list = json_object_new_array();
@@ -192,21 +199,21 @@ out_t *out_list(out_t *obj, const char *key)
 	return list;
 }
 
-out_t *out_item(out_t *list)
+output_t *output_item(output_t *list)
 {
-	out_t *o = json_object_new_object();
+	output_t *o = json_object_new_object();
 
 	json_object_array_add(list, o);
 	return o;
 }
 
-void out_word(out_t *list, const char *text)
+void output_word(output_t *list, const char *text)
 {
 	if (list)
-		json_object_array_add(list, json_object_new_string(text));
+		json_object_array_add(list, new_string(text));
 }
 
-out_t *out_at(out_t *o, const char *path)
+output_t *output_at(output_t *o, const char *path)
 {
 	const char *dot = strchr(path, '.');
 	char key[64];
@@ -217,7 +224,7 @@ out_t *out_at(out_t *o, const char *path)
 	else
 		o = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key)
 							     : NULL;
-	return o && dot ? out_at(o, dot + 1) : o;
+	return o && dot ? output_at(o, dot + 1) : o;
 }
 
 const char *rate_text(double bytes_per_s, char *buf, size_t size)
@@ -233,138 +240,43 @@ const char *rate_text(double bytes_per_s, char *buf, size_t size)
 	return buf;
 }
 
-static const char *bar(double share, char *buf, size_t size)
+/* A line feed within what it is made of is no new line; one at the format's beginning is. */
+static void print_plain(const char *fmt, va_list ap)
 {
-	const int full = (int)(share * BAR_WIDTH + 0.5);
+	char *text;
 
-	snprintf(buf, size, "[%.*s%.*s] %3.0f %%", full, "####################", BAR_WIDTH - full,
-		 "....................", share * 100);
-	return buf;
-}
-
-static const char *list_text(out_t *list, char *buf, size_t size)
-{
-	size_t i, n = json_object_array_length(list), at = 0;
-
-	if (!n)
-		return "-";
-	*buf = '\0';
-	for (i = 0; i < n && i < MAX_LISTED && at < size; i++)
-		at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? "," : "",
-				       json_object_get_string(json_object_array_get_idx(list, i)));
-	if (n > MAX_LISTED && at < size)
-		snprintf(buf + at, size - at, ",... (%zu)", n);
-	return buf;
-}
-
-/* Into buf where the value is not a string itself. */
-static const char *cell(out_t *value, unsigned int how, char *buf, size_t size)
-{
-	if (value && how == OUT_RATE)
-		return rate_text(json_object_get_double(value), buf, size);
-	if (value && how == OUT_BAR)
-		return bar(json_object_get_double(value), buf, size);
-	switch (json_object_get_type(value)) {
-	case json_type_null:
-		return "-";
-	case json_type_boolean:
-		return json_object_get_boolean(value) ? "yes" : "no";
-	case json_type_array:
-		return list_text(value, buf, size);
-	case json_type_int:
-		snprintf(buf, size, "%" PRIu64, json_object_get_uint64(value));
-		return buf;
-	default:
-		return json_object_get_string(value);
-	}
-}
-
-static void print_cell(const char *text, int width, unsigned int how, bool last)
-{
-	const bool right = how == OUT_RIGHT || how == OUT_RATE;
-	int pad = width - (int)strlen(text);
-
-	for (; right && pad > 0; pad--)
-		fputc(' ', sink());
-	fputs(text, sink());
-	for (; !last && pad > 0; pad--)
-		fputc(' ', sink());
-	fputs(last ? "\n" : "  ", sink());
-}
-
-/* The text of each cell, row by row: what it takes to know how wide the columns are. */
-static char **cells_of(out_t *list, const struct out_col *cols, int n, int *width)
-{
-	const size_t rows = json_object_array_length(list);
-	char **cells = calloc(rows * (size_t)n + 1, sizeof(*cells)), buf[1024];
-	size_t row;
-	int c, len;
-
-	if (!cells)
+	for (; *fmt == '\n'; fmt++)
+		fputc('\n', output_sink());
+	if (vasprintf(&text, fmt, ap) < 0)
 		out_of_memory();
-	for (row = 0; row < rows; row++) {
-		for (c = 0; c < n; c++) {
-			out_t *v = out_at(json_object_array_get_idx(list, row), cols[c].key);
-			char *text = strdup(cell(v, cols[c].how, buf, sizeof(buf)));
-
-			if (!text)
-				out_of_memory();
-			len = (int)strlen(text);
-			width[c] = len > width[c] ? len : width[c];
-			cells[row * (size_t)n + (size_t)c] = text;
-		}
-	}
-	return cells;
+	fputs(text_plain(text, false), output_sink());
+	free(text);
 }
 
-void out_table(out_t *list, const struct out_col *cols, const char *indent)
-{
-	size_t row, rows = json_object_array_length(list);
-	int width[MAX_COLS], n = 0, c;
-	char **cells, **text;
-
-	if (as_json)
-		return;
-	for (; cols[n].head && n < MAX_COLS; n++)
-		width[n] = (int)strlen(cols[n].head);
-	cells = text = cells_of(list, cols, n, width);
-	fputs(indent, sink());
-	for (c = 0; c < n; c++)
-		print_cell(cols[c].head, width[c], cols[c].how, c == n - 1);
-	for (row = 0; row < rows; row++) {
-		fputs(indent, sink());
-		for (c = 0; c < n; c++, text++) {
-			print_cell(*text, width[c], cols[c].how, c == n - 1);
-			free(*text);
-		}
-	}
-	free(cells);
-}
-
-void out_line(const char *fmt, ...)
+void output_line(const char *fmt, ...)
 {
 	va_list ap;
 
 	if (as_json)
 		return;
 	va_start(ap, fmt);
-	vfprintf(sink(), fmt, ap);
+	print_plain(fmt, ap);
 	va_end(ap);
-	fputc('\n', sink());
+	fputc('\n', output_sink());
 }
 
-void out_text(const char *fmt, ...)
+void output_text(const char *fmt, ...)
 {
 	va_list ap;
 
 	if (as_json)
 		return;
 	va_start(ap, fmt);
-	vfprintf(sink(), fmt, ap);
+	print_plain(fmt, ap);
 	va_end(ap);
 }
 
-void out_note(const char *fmt, ...)
+void output_note(const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -372,7 +284,6 @@ void out_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	out_word(out_list(out_root(), "notes"), text);
-	if (!as_json)
-		fprintf(sink(), "note: %s\n", text);
+	output_word(output_list(output_root(), "notes"), text);
+	output_line("note: %s", text);
 }

@@ -13,18 +13,29 @@
  */
 void screen_open(bool draw);
 void screen_close(void);
-/* Is there a page? Its size. */
+/* Is there a page? Its width. */
 bool screen_is_on(void);
-void screen_size(unsigned int *rows, unsigned int *cols);
+unsigned int screen_cols(void);
+
+/* What the user wants to see: so many lines are needed, and this sheet of columns (output.h). */
+unsigned int screen_lines(void);
+unsigned int screen_sheet(void);
+
+struct screen_text {
+	const char *text; /* plain (text.h) */
+	bool whole;	  /* it goes no further */
+	unsigned int sheets;
+	const char *left_out; /* columns that this sheet has not, or "" */
+};
 
 /*
- * Over what is there, so that nothing flickers. Lines are cut where the page ends; where there
- * are too many, the last one is `more`.
+ * Over what is there, so that nothing flickers. Lines that are too long go on in the next one. What
+ * there is beyond the page, and how to get there, stands below.
  */
-void screen_draw(const char *text, const char *more);
+void screen_draw(const struct screen_text *t);
 
-enum screen_event { SCREEN_TIME, SCREEN_RESIZED, SCREEN_END };
-/* At most that long. */
+enum screen_event { SCREEN_TIME, SCREEN_CHANGED, SCREEN_END };
+/* At most that long. SCREEN_CHANGED: the same is to be drawn again, for another size or place. */
 enum screen_event screen_wait(double seconds);
 
 #endif /* MPS_SCREEN_H */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
-#include "signals.h"
+#include "cli/signals.h"
 
 int signals_open(void)
 {
@@ -15,4 +14,21 @@ int signals_open(void)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void signals_hold(sigset_t *before)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM };
+	unsigned int i;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaddset(&set, ending[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+void signals_let(const sigset_t *before)
+{
+	sigprocmask(SIG_SETMASK, before, NULL);
 }

@@ -2,7 +2,16 @@
 #ifndef MPS_SIGNALS_H
 #define MPS_SIGNALS_H
 
+#include <signal.h>
+
 /* A descriptor that is readable once SIGTERM or SIGINT has come; -1 with errno. */
 int signals_open(void);
+
+/*
+ * Between two steps of which one without the other would stay for good: what would end the process
+ * waits. SIGKILL does not, see leftovers.h.
+ */
+void signals_hold(sigset_t *before);
+void signals_let(const sigset_t *before);
 
 #endif /* MPS_SIGNALS_H */

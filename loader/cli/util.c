@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <bpf/btf.h>
-#include "util.h"
+#include "cli/util.h"
 
 int read_line(const char *path, char *buf, size_t size)
 {
@@ -30,19 +32,41 @@ int read_line_fd(int fd, char *buf, size_t size)
 	return 0;
 }
 
+/* As read(), but it waits where there is nothing yet. */
+static ssize_t read_some(int fd, void *buf, size_t size)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+
+	while ((n = read(fd, buf, size)) < 0 && (errno == EINTR || errno == EAGAIN))
+		if (errno == EAGAIN)
+			poll(&p, 1, -1);
+	return n;
+}
+
 char *read_all(int fd, size_t *len)
+{
+	return read_most(fd, SIZE_MAX, len);
+}
+
+char *read_most(int fd, size_t limit, size_t *len)
 {
 	size_t size = 16384, at = 0;
 	char *buf = malloc(size);
 
 	while (buf) {
-		ssize_t n = read(fd, buf + at, size - at - 1);
+		ssize_t n = read_some(fd, buf + at, size - at - 1);
 		char *bigger;
 
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
+		if (n > 0 && (size_t)n > limit - at) {
+			n = -1;
+			errno = EFBIG;
+		}
 		if (n < 0) {
+			const int err = errno;
+
 			free(buf);
+			errno = err;
 			return NULL;
 		}
 		at += (size_t)n;

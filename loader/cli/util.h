@@ -17,6 +17,9 @@ int read_line_fd(int fd, char *buf, size_t size);
 /* All that the file gives, NUL added; NULL with errno. The caller frees it. */
 char *read_all(int fd, size_t *len);
 
+/* The same of no more than limit bytes: NULL with EFBIG where there are more. */
+char *read_most(int fd, size_t limit, size_t *len);
+
 void out_of_memory(void) __attribute__((noreturn));
 
 /* Makes room for one more element of an array that grows in powers of two. */

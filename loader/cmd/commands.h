@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The commands, one file each, and what they use of one another. */
-#ifndef MPS_CMD_H
-#define MPS_CMD_H
+/* The commands, one file each. None calls another: what they share is below them. */
+#ifndef MPS_COMMANDS_H
+#define MPS_COMMANDS_H
 
-#include "args.h"
-#include "mps_types.h"
+#include "cli/args.h"
 
 enum exit_code cmd_list(const struct args *args);
 enum exit_code cmd_load(const struct args *args);
@@ -20,14 +19,7 @@ enum exit_code cmd_monitor(const struct args *args);
 enum exit_code cmd_exporter(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
 
-/*
- * Registers and pins a scheduler that comes with the command, or the one in a
- * file. On failure nothing stays behind. name takes what it is registered as.
- */
-enum exit_code load_sched(const char *operation, const char *what, const struct args *args,
-			  char *name);
+/* `help --json`: the tables as one document for programs, of one command or, with NULL, of all. */
+void describe(const struct command *only);
 
-/* As `unload NAME` does, with or without --force. */
-enum exit_code unload_sched(const char *name, bool force);
-
-#endif /* MPS_CMD_H */
+#endif /* MPS_COMMANDS_H */

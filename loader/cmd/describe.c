@@ -3,14 +3,14 @@
  * The tables of commands, options, exit codes and capabilities as one document: what
  * the manual page and the completion are made from (packaging/).
  */
-#include "args.h"
-#include "caps.h"
-#include "config.h"
-#include "kern.h"
-#include "lock.h"
-#include "out.h"
-#include "registry.h"
-#include "reinject.h"
+#include "cli/caps.h"
+#include "cli/config.h"
+#include "cli/output.h"
+#include "cmd/commands.h"
+#include "kernel/kern.h"
+#include "kernel/lock.h"
+#include "kernel/registry.h"
+#include "sched/reinject.h"
 
 static const struct {
 	const char *path, *text;
@@ -20,7 +20,7 @@ static const struct {
 	{ PIN_DIR "/NAME@PROGRAM", "the pin of another program of its object, such as the one "
 				   "that asks for copies" },
 	{ REINJECT_PIN, "the pin of what `use default --reinject` attaches" },
-	{ CONFIG_FILE, "what `apply` makes the system match" },
+	{ CONFIG_FILE, "what `apply` makes the system match, and what annotations may load" },
 	{ LOCK_FILE, "held by a command that changes something" },
 	{ SYSCTL_DIR "/scheduler", "the scheduler of new sockets, per network namespace; what "
 				   "`use` writes" },
@@ -28,79 +28,80 @@ static const struct {
 	{ "/run/netns", "names of network namespaces (ip-netns(8))" },
 };
 
-static void describe_options(out_t *list)
+static void describe_options(output_t *list)
 {
 	const struct command *cmd;
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++) {
-		out_t *item = out_item(list), *of = out_list(item, "commands");
+		output_t *item = output_item(list), *of = output_list(item, "commands");
 
-		out_str(item, "name", "%s", opts[id].name);
+		output_str(item, "name", "%s", opts[id].name);
 		if (opts[id].letter)
-			out_str(item, "letter", "%c", opts[id].letter);
+			output_str(item, "letter", "%c", opts[id].letter);
 		else
-			out_null(item, "letter");
+			output_null(item, "letter");
 		if (opts[id].value)
-			out_str(item, "value", "%s", opts[id].value);
+			output_str(item, "value", "%s", opts[id].value);
 		else
-			out_null(item, "value");
-		out_str(item, "text", "%s", opts[id].text);
-		out_flag(item, "every_command", OPTS_GLOBAL & (1U << id));
+			output_null(item, "value");
+		output_str(item, "text", "%s", opts[id].text);
+		output_flag(item, "every_command", OPTS_GLOBAL & (1U << id));
 		/* one name may mean one thing here and another there */
 		for (cmd = commands; cmd->name; cmd++)
 			if (cmd->opts & (1U << id))
-				out_word(of, cmd->name);
+				output_word(of, cmd->name);
 	}
 }
 
-static void describe_command(out_t *item, const struct command *cmd)
+static void describe_command(output_t *item, const struct command *cmd)
 {
-	out_t *own;
+	output_t *own;
 	unsigned int id;
 
-	out_str(item, "name", "%s", cmd->name);
-	out_str(item, "synopsis", "%s", cmd->synopsis);
-	out_str(item, "text", "%s", cmd->text);
+	output_str(item, "name", "%s", cmd->name);
+	output_str(item, "synopsis", "%s", cmd->synopsis);
+	output_str(item, "text", "%s", cmd->text);
 	if (cmd->details)
-		out_str(item, "details", "%s", cmd->details);
+		output_str(item, "details", "%s", cmd->details);
 	else
-		out_null(item, "details");
-	own = out_list(item, "options");
+		output_null(item, "details");
+	own = output_list(item, "options");
 	for (id = 0; id < NR_OPTS; id++)
 		if (cmd->opts & (1U << id))
-			out_word(own, opts[id].name);
-	caps_out(out_list(item, "capabilities"), cmd->caps);
+			output_word(own, opts[id].name);
+	caps_out(output_list(item, "capabilities"), cmd->caps);
 }
 
-static void describe_rest(out_t *root)
+static void describe_rest(output_t *root)
 {
-	out_t *codes = out_list(root, "exit_codes"), *list = out_list(root, "files"), *item;
+	output_t *codes = output_list(root, "exit_codes"), *list = output_list(root, "files"),
+		 *item;
 	unsigned int i;
 
 #define DESCRIBE_EXIT(id, value, code, meaning) \
-	item = out_item(codes);                 \
-	out_num(item, "code", value);           \
-	out_str(item, "name", "%s", code);      \
-	out_str(item, "text", "%s", meaning);
+	item = output_item(codes);              \
+	output_num(item, "code", value);        \
+	output_str(item, "name", "%s", code);   \
+	output_str(item, "text", "%s", meaning);
 	EXIT_CODES(DESCRIBE_EXIT)
 #undef DESCRIBE_EXIT
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		item = out_item(list);
-		out_str(item, "path", "%s", files[i].path);
-		out_str(item, "text", "%s", files[i].text);
+		item = output_item(list);
+		output_str(item, "path", "%s", files[i].path);
+		output_str(item, "text", "%s", files[i].text);
 	}
 }
 
 void describe(const struct command *only)
 {
-	out_t *list = out_list(out_root(), "commands");
+	output_t *list = output_list(output_root(), "commands");
 	const struct command *cmd;
 
-	out_str(out_root(), "version", "%s", MPS_VERSION);
+	output_str(output_root(), "version", "%s", MPS_VERSION);
 	for (cmd = commands; cmd->name; cmd++)
 		if (!only || cmd == only)
-			describe_command(out_item(list), cmd);
-	describe_options(out_list(out_root(), "options"));
-	describe_rest(out_root());
+			describe_command(output_item(list), cmd);
+	describe_options(output_list(output_root(), "options"));
+	describe_rest(output_root());
 }

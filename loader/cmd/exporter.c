@@ -9,20 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "cmd.h"
+#include "cmd/commands.h"
 
 #define EXPORTER "mptcp-sched-exporter"
 
 enum exit_code cmd_exporter(const struct args *args)
 {
+	ERROR_ABOUT("start", "exporter");
 	static const char *const places[] = { "/../lib/mptcp-sched/" EXPORTER, "/" EXPORTER };
 	char self[PATH_MAX] = "", path[PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	unsigned int i;
 
 	if (n <= 0)
-		return fail(code_of(errno), "start", "exporter", "is /proc mounted?",
-			    "/proc/self/exe: %s", strerror(errno));
+		return fail(code_of(errno), "is /proc mounted?", "/proc/self/exe: %s",
+			    strerror(errno));
 	*strrchr(self, '/') = '\0';
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", self, places[i]);
@@ -30,6 +31,6 @@ enum exit_code cmd_exporter(const struct args *args)
 		if (errno != ENOENT)
 			break;
 	}
-	return fail(code_of(errno), "start", "exporter", "`make install` puts it there", "%s: %s",
-		    path, strerror(errno));
+	return fail(code_of(errno), "`make install` puts it there", "%s: %s", path,
+		    strerror(errno));
 }

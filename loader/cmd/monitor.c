@@ -12,17 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/mptcp_pm.h>
-#include "cmd.h"
-#include "kern.h"
-#include "monitor.h"
-#include "netns.h"
-#include "out.h"
-#include "pm_events.h"
-#include "reader.h"
-#include "signals.h"
-#include "sockets.h"
-
-#define OPERATION "monitor"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cmd/commands.h"
+#include "cmd/monitor.h"
+#include "kernel/kern.h"
+#include "kernel/netns.h"
+#include "kernel/pm_events.h"
+#include "kernel/sockets.h"
+#include "stats/reader.h"
 
 struct schedulers {
 	char name[MAX_AVAILABLE][MPS_NAME_LEN];
@@ -57,16 +55,16 @@ static void begin(enum monitor_event event)
 	struct tm tm;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	out_real(out_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
-	out_str(out_root(), "event", "%s", names[event]);
+	output_real(output_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
+	output_str(output_root(), "event", "%s", names[event]);
 	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &tm));
-	out_text("%s.%03ldZ  %-19s", text, now.tv_nsec / 1000000, names[event]);
+	output_text("%s.%03ldZ  %-19s", text, now.tv_nsec / 1000000, names[event]);
 }
 
 static void with(const char *key, const char *value)
 {
-	out_str(out_root(), key, "%s", value);
-	out_text("  %s", value);
+	output_str(output_root(), key, "%s", value);
+	output_text("  %s", value);
 }
 
 static void with_token(__u32 token)
@@ -82,15 +80,15 @@ static void with_ends(const struct mps_addr *local, const struct mps_addr *remot
 	char text[64];
 
 	with("local", addr_text(local, text, sizeof(text)));
-	out_text(" >");
-	out_str(out_root(), "remote", "%s", addr_text(remote, text, sizeof(text)));
-	out_text(" %s", text);
+	output_text(" >");
+	output_str(output_root(), "remote", "%s", addr_text(remote, text, sizeof(text)));
+	output_text(" %s", text);
 }
 
 static void end(void)
 {
-	out_line("%s", "");
-	out_finish();
+	output_line("%s", "");
+	output_finish();
 }
 
 static void tell_sched(const struct monitor *m, enum monitor_event event, const char *name,
@@ -99,8 +97,8 @@ static void tell_sched(const struct monitor *m, enum monitor_event event, const 
 	begin(event);
 	with("scheduler", name);
 	if (before) {
-		out_str(out_root(), "before", "%s", before);
-		out_text(" (before: %s)", before);
+		output_str(output_root(), "before", "%s", before);
+		output_text(" (before: %s)", before);
 	}
 	if (event == MONITOR_CHOSEN || event == MONITOR_STARTED)
 		with("netns", m->label);
@@ -116,15 +114,15 @@ static void tell_path(const struct pm_event *e, enum monitor_event event)
 	if (e->has_ends)
 		with_ends(&e->local, &e->remote);
 	if (e->backup)
-		out_text("  backup");
-	out_flag(out_root(), "backup", e->backup);
+		output_text("  backup");
+	output_flag(output_root(), "backup", e->backup);
 	if (event == MONITOR_PATH_CLOSED && e->error) {
-		out_str(out_root(), "error", "%s", strerror((int)e->error));
-		out_text("  %s", strerror((int)e->error));
+		output_str(output_root(), "error", "%s", strerror((int)e->error));
+		output_text("  %s", strerror((int)e->error));
 	}
 	if (event == MONITOR_PATH_CLOSED && e->has_reset) {
-		out_num(out_root(), "reset_reason", e->reset_reason);
-		out_text("  reset, reason %u", e->reset_reason);
+		output_num(output_root(), "reset_reason", e->reset_reason);
+		output_text("  reset, reason %u", e->reset_reason);
 	}
 	end();
 }
@@ -167,8 +165,7 @@ static enum exit_code read_events(struct monitor *m)
 		end();
 		return EX_OK;
 	}
-	return err ? fail(EX_FAILED, OPERATION, m->label, NULL, "reading events failed: %s",
-			  strerror(-err))
+	return err ? fail_on(EX_FAILED, m->label, NULL, "reading events failed: %s", strerror(-err))
 		   : EX_OK;
 }
 
@@ -230,8 +227,8 @@ static void tell_fallback(const struct mps_sock_rec *rec)
 	begin(MONITOR_FALLBACK);
 	with_token(rec->token);
 	with_ends(&rec->local, &rec->remote);
-	out_num(out_root(), "pid", rec->pid);
-	out_text("  pid %u", rec->pid);
+	output_num(output_root(), "pid", rec->pid);
+	output_text("  pid %u", rec->pid);
 	end();
 }
 
@@ -239,7 +236,7 @@ static enum exit_code look_at_sockets(struct monitor *m)
 {
 	struct sockets now;
 	unsigned int i, at = 0;
-	enum exit_code ret = sockets_walk(&now, m->inventory, OPERATION);
+	enum exit_code ret = sockets_walk(&now, m->inventory);
 
 	if (ret != EX_OK)
 		return ret;
@@ -338,7 +335,7 @@ static enum exit_code run(struct monitor *m, double interval)
 			continue;
 		}
 		if (poll(fds, 2, (int)((next - now_s()) * 1000) + 1) < 0 && errno != EINTR)
-			ret = fail(EX_FAILED, OPERATION, m->label, NULL, "%s", strerror(errno));
+			ret = fail_on(EX_FAILED, m->label, NULL, "%s", strerror(errno));
 		if (fds[0].revents)
 			break;
 		if (ret == EX_OK && fds[1].revents)
@@ -350,15 +347,16 @@ static enum exit_code run(struct monitor *m, double interval)
 
 enum exit_code cmd_monitor(const struct args *args)
 {
+	ERROR_ABOUT("monitor", NULL);
 	const double interval = args->interval > 0 ? args->interval : MONITOR_INTERVAL_S;
 	struct monitor m = { 0 };
-	enum exit_code ret = netns_resolve(&m.ns, OPERATION, args->netns);
+	enum exit_code ret = netns_resolve(&m.ns, args->netns);
 
-	out_setup(args->json, true);
+	output_setup(args->json, true);
 	if (ret == EX_OK)
-		ret = pm_open(&m.nl, OPERATION, &m.ns);
+		ret = pm_open(&m.nl, &m.ns);
 	if (ret == EX_OK)
-		ret = sockets_open(&m.inventory, OPERATION);
+		ret = sockets_open(&m.inventory);
 	if (ret == EX_OK) {
 		m.stats = reader_open();
 		ret = m.stats ? EX_OK : EX_FAILED;

@@ -13,16 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cmd.h"
-#include "lock.h"
-#include "out.h"
-#include "select.h"
-#include "util.h"
+#include "cli/config.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/util.h"
+#include "cmd/commands.h"
+#include "kernel/lock.h"
+#include "sched/builtin.h"
+#include "sched/reinject.h"
+#include "sched/select.h"
 
 #define PREFIX "mptcp.sched/"
 #define KEY_NAME PREFIX "name"
 #define KEY_REINJECT PREFIX "reinject"
-#define OPERATION "start a container with"
 #define HINT_STATE "it is for container runtimes, which give it the container's state"
 
 struct wish {
@@ -33,10 +36,10 @@ struct wish {
 
 static enum exit_code refuse(const char *annotation, const char *hint, const char *why)
 {
-	return fail(EX_FAILED, OPERATION, annotation, hint, "%s", why);
+	return fail_on(EX_FAILED, annotation, hint, "%s", why);
 }
 
-static enum exit_code read_annotation(struct wish *w, const char *key, out_t *value)
+static enum exit_code read_annotation(struct wish *w, const char *key, output_t *value)
 {
 	const char *text = json_object_get_string(value);
 
@@ -57,10 +60,10 @@ static enum exit_code read_annotation(struct wish *w, const char *key, out_t *va
 	return EX_OK;
 }
 
-static enum exit_code read_wish(struct wish *w, out_t *state)
+static enum exit_code read_wish(struct wish *w, output_t *state)
 {
-	out_t *id = out_at(state, "id"), *pid = out_at(state, "pid");
-	out_t *annotations = out_at(state, "annotations");
+	output_t *id = output_at(state, "id"), *pid = output_at(state, "pid");
+	output_t *annotations = output_at(state, "annotations");
 	enum exit_code ret = EX_OK;
 
 	w->id = id ? json_object_get_string(id) : "?";
@@ -88,7 +91,7 @@ static enum exit_code check_namespace(const struct wish *w, struct netns *ns)
 	enum exit_code ret;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)w->pid);
-	ret = netns_resolve(ns, OPERATION, path);
+	ret = netns_resolve(ns, path);
 	if (ret == EX_OK && netns_is_hosts(ns))
 		ret = refuse(w->name, "give the container a network namespace, or no annotation",
 			     "it shares the host's network namespace, whose scheduler is not its "
@@ -96,46 +99,107 @@ static enum exit_code check_namespace(const struct wish *w, struct netns *ns)
 	return ret;
 }
 
+/* A pod's annotation is its author's, who has no say in what runs on the host. */
+static enum exit_code not_allowed(const char *what, const char *how)
+{
+	return fail_on(EX_FAILED, what, how,
+		       "it is not loaded, and " CONFIG_FILE
+		       " does not let a container have it loaded");
+}
+
+static enum exit_code check_allowed(const struct wish *w, const struct config *c)
+{
+	if (builtin_find(w->name) && !kern_has_sched(w->name) && !config_lets_load(c, w->name))
+		return not_allowed(w->name, "`" PROGRAM " load` it on the host, or name it there: "
+					    "[containers] load = SCHEDULER");
+	if (w->reinject && !is_there(REINJECT_PIN) && !config_lets_load(c, CONFIG_REINJECT))
+		return not_allowed(KEY_REINJECT,
+				   "name it there: [containers] load = " CONFIG_REINJECT);
+	return EX_OK;
+}
+
+/* With the tunables that the host's own line for it has. */
+static void take_tunables(struct settings *to, const struct config *c, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++) {
+		const struct config_line *l = &c->line[i];
+
+		if (l->kind != CONFIG_LOAD || strcmp(l->key, name))
+			continue;
+		to->word = (const char *const *)l->word;
+		to->nr = l->nr_words;
+	}
+}
+
+/* Loads what is not there, where the host's configuration has it so. */
+static enum exit_code provide(const struct wish *w)
+{
+	struct settings settings = { 0 };
+	struct config config = { 0 };
+	enum exit_code ret = EX_OK;
+	bool loaded;
+
+	if (is_there(CONFIG_FILE))
+		ret = config_read(&config, CONFIG_FILE);
+	if (ret == EX_OK)
+		ret = check_allowed(w, &config);
+	if (ret == EX_OK && !kern_has_sched(w->name))
+		take_tunables(&settings, &config, w->name);
+	if (ret == EX_OK)
+		ret = select_prepare(w->name, &settings, &loaded);
+	config_free(&config);
+	return ret;
+}
+
+/* The host's configuration matters where something has to be loaded, and only there. */
+static bool is_all_there(const struct wish *w)
+{
+	return kern_has_sched(w->name) && (!w->reinject || is_there(REINJECT_PIN));
+}
+
 static enum exit_code grant(const struct wish *w, const struct args *args)
 {
+	ERROR_ABOUT(NULL, w->name);
 	struct selected done = { .gone = false };
 	struct netns ns;
-	bool loaded;
 	enum exit_code ret = EX_OK;
 
 	if (w->reinject)
-		ret = select_check_reinject(OPERATION, w->name);
+		ret = select_check_reinject(w->name);
 	if (ret == EX_OK)
 		ret = check_namespace(w, &ns);
 	if (ret == EX_OK)
-		ret = lock_take(OPERATION, w->name, args->timeout);
+		ret = lock_take(args->timeout);
+	if (ret == EX_OK && !is_all_there(w))
+		ret = provide(w);
 	if (ret == EX_OK)
-		ret = select_prepare(OPERATION, w->name, args, &loaded);
-	if (ret == EX_OK)
-		ret = select_in(OPERATION, &ns, w->name, w->reinject, &done);
+		ret = select_in(&ns, w->name, w->reinject, &done);
 	if (done.gone)
 		return refuse(w->name, NULL, "its network namespace has just ended");
 	if (ret != EX_OK)
 		return ret;
-	out_str(out_root(), "container", "%s", w->id);
-	out_str(out_root(), "scheduler", "%s", w->name);
-	out_str(out_root(), "before", "%s", done.before);
-	out_num(out_root(), "netns_inode", ns.ino);
-	out_flag(out_root(), "reinject", w->reinject);
+	output_str(output_root(), "container", "%s", w->id);
+	output_str(output_root(), "scheduler", "%s", w->name);
+	output_str(output_root(), "before", "%s", done.before);
+	output_num(output_root(), "netns_inode", ns.ino);
+	output_flag(output_root(), "reinject", w->reinject);
 	return EX_OK;
 }
 
 enum exit_code cmd_oci_hook(const struct args *args)
 {
+	ERROR_ABOUT("start a container with", "its state on stdin");
 	struct wish w = { 0 };
 	size_t len = 0;
-	char *text = read_all(STDIN_FILENO, &len);
-	out_t *state;
+	char *text;
+	output_t *state;
 	enum exit_code ret;
 
-	if (!text)
-		return fail(code_of(errno), OPERATION, "its state", NULL, "cannot read stdin: %s",
-			    strerror(errno));
+	ret = input_read(HINT_STATE, STDIN_FILENO, INPUT_STATE, &text, &len);
+	if (ret != EX_OK)
+		return ret;
 	state = json_tokener_parse(text);
 	if (!json_object_is_type(state, json_type_object))
 		ret = refuse("its state", HINT_STATE, "stdin has no JSON object");

@@ -3,33 +3,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "caps.h"
-#include "cmd.h"
-#include "netns.h"
-#include "out.h"
-#include "reader.h"
-#include "screen.h"
-#include "stats_out.h"
-#include "target.h"
+#include "cli/caps.h"
+#include "cli/output.h"
+#include "cli/screen.h"
+#include "cmd/commands.h"
+#include "kernel/container.h"
+#include "kernel/netns.h"
+#include "stats/print.h"
+#include "stats/reader.h"
 
 /* What one round of output needs. */
 struct round {
 	const struct reading *now;
-	struct view view;
+	struct stats_delta delta;
 	struct netns_list namespaces;
 	double every; /* seconds, 0: once */
 };
 
-static void out_time(const struct round *r)
+static void output_time(const struct round *r)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	out_real(out_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
-	if (r->view.seconds > 0)
-		out_real(out_root(), "interval_s", r->view.seconds, 3);
+	output_real(output_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
+	if (r->delta.seconds > 0)
+		output_real(output_root(), "interval_s", r->delta.seconds, 3);
 	else
-		out_null(out_root(), "interval_s");
+		output_null(output_root(), "interval_s");
 }
 
 static void print_heading(const struct round *r)
@@ -38,66 +38,68 @@ static void print_heading(const struct round *r)
 	time_t now = time(NULL);
 
 	strftime(clock, sizeof(clock), "%T", localtime(&now));
-	if (r->view.seconds > 0)
-		rate_text((double)r->view.fresh / r->view.seconds, rate, sizeof(rate));
-	out_line("--- %s  every %g s  %u connections, %u subflows%s%s", clock, r->every, r->view.nr,
-		 r->view.nr_subflows, *rate ? "  " : "", rate);
+	if (r->delta.seconds > 0)
+		rate_text((double)r->delta.fresh / r->delta.seconds, rate, sizeof(rate));
+	output_line("--- %s  every %g s  %u connections, %u subflows%s%s", clock, r->every,
+		    r->delta.nr, r->delta.nr_subflows, *rate ? "  " : "", rate);
 }
 
-static void out_foreign(const struct reading *now)
+static void output_foreign(const struct reading *now)
 {
 	if (now->foreign)
-		out_note("%u maps have the name but not the layout of statistics: left out",
-			 now->foreign);
+		output_note("%u maps have the name but not the layout of statistics: left out",
+			    now->foreign);
 }
 
-static void out_round(const struct round *r, unsigned int most)
+static void output_round(const struct round *r, unsigned int most)
 {
 	char label[256];
 	unsigned int i;
 
-	out_time(r);
+	output_time(r);
 	if (r->every > 0)
 		print_heading(r);
-	out_stream_begin("connections");
-	for (i = 0; i < r->view.nr && i < most; i++) {
-		const struct conn_view *c = &r->view.conn[i];
+	output_stream_begin("connections");
+	for (i = 0; i < r->delta.nr && i < most; i++) {
+		const struct conn_delta *c = &r->delta.conn[i];
 		const struct netns *ns = netns_find(&r->namespaces, c->rec->netns);
-		out_t *item = out_is_json() ? json_object_new_object() : NULL;
+		output_t *item = output_is_json() ? json_object_new_object() : NULL;
 
 		if (ns)
 			netns_label(ns, label, sizeof(label));
 		else
 			snprintf(label, sizeof(label), "(inode %u)", c->rec->netns);
-		out_conn(item, &r->view, c, label);
-		out_stream_item(item);
+		stats_print_conn(item, &r->delta, c, label);
+		output_stream_item(item);
 	}
-	if (!r->view.nr)
-		out_line("no connection uses a scheduler that keeps statistics");
-	out_foreign(r->now);
-	out_stream_end();
+	if (!r->delta.nr)
+		output_line("no connection uses a scheduler that keeps statistics");
+	output_foreign(r->now);
+	output_stream_end();
 }
 
-/* On a page no more than fits. */
+/* On a page no more than is seen of it. */
 static void draw_round(const struct round *r)
 {
-	unsigned int rows, cols;
-	char more[64];
-	char *text = NULL;
+	/* each has three lines at least */
+	const unsigned int most = screen_lines() / 3 + 1;
+	char *text = NULL, left_out[200];
+	struct screen_text t;
 	size_t len = 0;
 	FILE *page;
 
-	screen_size(&rows, &cols);
 	page = open_memstream(&text, &len);
 	if (!page)
 		return;
-	out_into(page);
-	/* each has three lines at least */
-	out_round(r, rows / 3 + 1);
-	out_into(NULL);
+	output_into(page);
+	output_fit(screen_cols(), screen_sheet());
+	output_round(r, most);
+	output_into(NULL);
 	fclose(page);
-	snprintf(more, sizeof(more), "(more: %u connections, the busiest first)", r->view.nr);
-	screen_draw(text, more);
+	t.text = text;
+	t.whole = r->delta.nr <= most;
+	t.left_out = output_left_out(left_out, sizeof(left_out), &t.sheets);
+	screen_draw(&t);
 	free(text);
 }
 
@@ -106,14 +108,14 @@ static void show(const struct reading *now, const struct reading *before, const 
 {
 	struct round r = { .now = now, .every = every };
 
-	view_make(&r.view, now, before, only);
+	stats_delta_make(&r.delta, now, before, only);
 	netns_names(&r.namespaces);
 	if (screen_is_on())
 		draw_round(&r);
 	else
-		out_round(&r, r.view.nr);
+		output_round(&r, r.delta.nr);
 	netns_free(&r.namespaces);
-	view_free(&r.view);
+	stats_delta_free(&r.delta);
 }
 
 static enum exit_code print_once(struct stats *skel, const struct netns *only)
@@ -127,15 +129,31 @@ static enum exit_code print_once(struct stats *skel, const struct netns *only)
 	return ret;
 }
 
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static enum screen_event wait_until(double when)
+{
+	const double left = when - now_s();
+
+	return screen_wait(left > 0 ? left : 0);
+}
+
 static enum exit_code watch(struct stats *skel, const struct netns *only, double seconds)
 {
 	struct reading now = { 0 }, before = { 0 };
 	enum screen_event event = SCREEN_TIME;
 	enum exit_code ret = EX_OK;
+	double next = 0;
 
-	screen_open(!out_is_json());
+	screen_open(!output_is_json());
 	/* until whoever reads it has gone */
-	for (; event != SCREEN_END && !ferror(stdout); event = screen_wait(seconds)) {
+	for (; event != SCREEN_END && !ferror(stdout); event = wait_until(next)) {
 		if (event == SCREEN_TIME) {
 			reading_free(&before);
 			before = now;
@@ -144,6 +162,9 @@ static enum exit_code watch(struct stats *skel, const struct netns *only, double
 		if (ret != EX_OK)
 			break;
 		show(&now, before.when > 0 ? &before : NULL, only, seconds);
+		/* a key that is held down does not put it off */
+		if (event == SCREEN_TIME)
+			next = now_s() + seconds;
 	}
 	screen_close();
 	reading_free(&before);
@@ -153,13 +174,14 @@ static enum exit_code watch(struct stats *skel, const struct netns *only, double
 
 enum exit_code cmd_stats(const struct args *args)
 {
+	ERROR_ABOUT("read statistics of", NULL);
 	struct netns ns, *only = NULL;
 	struct stats *skel;
 	char missing[200];
 	enum exit_code ret;
 
 	if (args->netns || args->container) {
-		ret = target_resolve(&ns, "read statistics of", args);
+		ret = target_resolve(&ns, args);
 		if (ret != EX_OK)
 			return ret;
 		only = &ns;
@@ -168,7 +190,7 @@ enum exit_code cmd_stats(const struct args *args)
 	if (!skel)
 		return code_of(errno);
 	if (caps_missing(CAPS_STATS, missing, sizeof(missing)))
-		out_note("without %s not every namespace has its name here", missing);
+		output_note("without %s not every namespace has its name here", missing);
 	ret = args->watch > 0 ? watch(skel, only, args->watch) : print_once(skel, only);
 	reader_close(skel);
 	return ret;

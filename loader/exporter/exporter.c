@@ -12,18 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 #include <microhttpd.h>
-#include "caps.h"
-#include "cmd.h"
-#include "listen.h"
-#include "metrics.h"
-#include "out.h"
-#include "signals.h"
+#include "cli/caps.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cmd/commands.h"
+#include "exporter/clients.h"
+#include "exporter/listen.h"
+#include "exporter/metrics.h"
 
 #define INTERVAL_S 5
-/* Requests that come at once are answered from one look. */
-#define FRESH_S 0.1
-#define MAX_CLIENTS 32
-#define CLIENT_TIMEOUT_S 10
+/* So long one look answers all requests: what clients can make it cost has a limit. */
+#define FRESH_S 1.0
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS "application/openmetrics-text"
@@ -39,8 +38,11 @@ struct exporter {
 	struct reading reading;
 	struct netns_list namespaces;
 	struct registry schedulers;
-	double when;
+	double when, until; /* it began and ended */
 	bool good;
+	/* made of it, one for each of the two formats, when first asked for */
+	struct MHD_Response *answer[2];
+	struct clients clients;
 };
 
 static double now_s(void)
@@ -53,6 +55,13 @@ static double now_s(void)
 
 static void forget(struct exporter *e)
 {
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (e->answer[i])
+			MHD_destroy_response(e->answer[i]);
+		e->answer[i] = NULL;
+	}
 	reading_free(&e->reading);
 	netns_free(&e->namespaces);
 	registry_free(&e->schedulers);
@@ -61,6 +70,7 @@ static void forget(struct exporter *e)
 /* What a failed look cannot tell stays as it was: sums do not fall. */
 static void look(struct exporter *e)
 {
+	ERROR_ABOUT("read", NULL);
 	struct sockets sockets = { 0 };
 	enum exit_code ret;
 
@@ -71,24 +81,27 @@ static void look(struct exporter *e)
 	netns_read(&e->namespaces);
 	ret = reader_read(&e->reading, e->stats);
 	if (ret == EX_OK)
-		ret = sockets_walk(&sockets, e->inventory, "read");
+		ret = sockets_walk(&sockets, e->inventory);
 	e->good = ret == EX_OK;
 	if (e->good)
 		totals_add(&e->totals, &e->reading, &sockets, &e->namespaces);
 	else
 		e->self.failures++;
 	sockets_free(&sockets);
-	e->self.read_s = now_s() - e->when;
+	e->until = now_s();
+	e->self.read_s = e->until - e->when;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      struct MHD_Response *response)
+static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text)
 {
 	enum MHD_Result ret = MHD_NO;
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
 
 	if (!response)
 		return ret;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				"text/plain; charset=utf-8");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	ret = MHD_queue_response(c, status, response);
@@ -96,16 +109,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 	return ret;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text)
+static struct MHD_Response *make_metrics(const struct exporter *e, bool openmetrics)
 {
-	return answer(c, status, "text/plain; charset=utf-8",
-		      MHD_create_response_from_buffer(strlen(text), (void *)text,
-						      MHD_RESPMEM_PERSISTENT));
-}
-
-static enum MHD_Result answer_metrics(struct MHD_Connection *c, struct exporter *e)
-{
-	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
 	struct metrics m = {
 		.totals = &e->totals,
 		.reading = &e->reading,
@@ -113,26 +118,43 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c, struct exporter 
 		.schedulers = &e->schedulers,
 		.self = &e->self,
 		.per_connection = e->args->per_connection,
-		.openmetrics = accepts && strstr(accepts, OPENMETRICS),
+		.openmetrics = openmetrics,
 	};
+	struct MHD_Response *response;
 	size_t len = 0;
-	char *text;
+	char *text = metrics_text(&m, &len);
 
-	if (now_s() - e->when > FRESH_S)
+	response = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+	if (response)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+					openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE);
+	return response;
+}
+
+static enum MHD_Result answer_metrics(struct MHD_Connection *c, struct exporter *e)
+{
+	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
+	const bool openmetrics = accepts && strstr(accepts, OPENMETRICS);
+
+	if (now_s() - e->until > FRESH_S)
 		look(e);
 	if (!e->good)
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
 				   "The kernel's counters could not be read; the exporter's "
 				   "stderr says why.\n");
-	text = metrics_text(&m, &len);
-	return answer(c, MHD_HTTP_OK, m.openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE,
-		      MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE));
+	if (!e->answer[openmetrics])
+		e->answer[openmetrics] = make_metrics(e, openmetrics);
+	if (!e->answer[openmetrics])
+		return MHD_NO;
+	/* libmicrohttpd keeps it for those that are still being sent */
+	return MHD_queue_response(c, MHD_HTTP_OK, e->answer[openmetrics]);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
 {
+	struct exporter *e = cls;
 	static int seen;
 
 	/* once for the headers; what comes with the request is thrown away */
@@ -144,10 +166,11 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	clients_asked(&e->clients, c);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD.\n");
 	if (!strcmp(url, "/metrics"))
-		return answer_metrics(c, cls);
+		return answer_metrics(c, e);
 	if (!strcmp(url, "/"))
 		return answer_text(c, MHD_HTTP_OK, PROGRAM " " MPS_VERSION ": see /metrics\n");
 	return answer_text(c, MHD_HTTP_NOT_FOUND, "There is /metrics.\n");
@@ -183,31 +206,34 @@ static bool serve(struct exporter *e, struct MHD_Daemon *daemon, int signals)
 /* Takes the socket over. */
 static enum exit_code run(struct exporter *e, int listener, const char *where)
 {
+	ERROR_ABOUT("serve", where);
 	const int signals = signals_open();
 	struct MHD_Daemon *daemon;
 	bool broken;
 
 	look(e);
+	clients_init(&e->clients);
 	daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, e,
 				  MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
-				  MAX_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT,
-				  (unsigned int)CLIENT_TIMEOUT_S, MHD_OPTION_END);
+				  (unsigned int)CLIENTS_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
+				  (unsigned int)CLIENT_TIMEOUT_S, MHD_OPTION_NOTIFY_CONNECTION,
+				  clients_notify, &e->clients, MHD_OPTION_END);
 	if (!daemon || signals < 0)
-		return fail(EX_FAILED, "serve", where, NULL, "libmicrohttpd could not start: %s",
-			    strerror(errno));
-	out_str(out_root(), "listening", "%s", where);
-	out_line("listening at %s", where);
-	out_finish();
+		return fail(EX_FAILED, NULL, "libmicrohttpd could not start: %s", strerror(errno));
+	output_str(output_root(), "listening", "%s", where);
+	output_line("listening at %s", where);
+	output_finish();
 	broken = serve(e, daemon, signals);
 	MHD_stop_daemon(daemon);
 	close(signals);
 	if (broken)
-		return fail(EX_FAILED, "serve", where, NULL, "%s", strerror(errno));
+		return fail(EX_FAILED, NULL, "%s", strerror(errno));
 	return EX_OK;
 }
 
 enum exit_code cmd_exporter(const struct args *args)
 {
+	ERROR_ABOUT("read", NULL);
 	const char *address = args->listen ? args->listen : DEFAULT_LISTEN;
 	struct exporter e = { .args = args };
 	char where[160];
@@ -222,7 +248,7 @@ enum exit_code cmd_exporter(const struct args *args)
 		return ret;
 	ret = caps_confine("exporter", CAPS_LOOK);
 	if (ret == EX_OK)
-		ret = sockets_open(&e.inventory, "read");
+		ret = sockets_open(&e.inventory);
 	if (ret == EX_OK) {
 		e.stats = reader_open();
 		ret = e.stats ? EX_OK : EX_FAILED;

@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include "listen.h"
+#include "exporter/listen.h"
 
-#define OPERATION "listen at"
 #define UNIX "unix:"
-#define BACKLOG 64
+/* Many at once are not for the kernel to turn away: who was last has the best claim. */
+#define BACKLOG 1024
 #define HINT_FORM "give ADDR:PORT, [ADDR]:PORT, :PORT or unix:PATH"
 
 union address {
@@ -25,25 +25,25 @@ union address {
 	struct sockaddr_un un;
 };
 
-static enum exit_code explain(const char *text, int err)
+static enum exit_code explain(int err)
 {
 	switch (err) {
 	case EADDRINUSE:
-		return fail(EX_FAILED, OPERATION, text, "choose another, or end what has it",
+		return fail(EX_FAILED, "choose another, or end what has it",
 			    "the address is in use");
 	case EADDRNOTAVAIL:
-		return fail(EX_FAILED, OPERATION, text, "`ip address` shows what there is",
+		return fail(EX_FAILED, "`ip address` shows what there is",
 			    "no interface of this network namespace has the address");
 	case EACCES:
 	case EPERM:
-		return fail(EX_PERMISSION, OPERATION, text,
+		return fail(EX_PERMISSION,
 			    "take a port from 1024 on, or a directory that you may write to",
 			    "no permission for that port or path");
 	case EAFNOSUPPORT:
-		return fail(EX_FAILED, OPERATION, text, "take another family's address",
+		return fail(EX_FAILED, "take another family's address",
 			    "the kernel lacks addresses of that kind");
 	default:
-		return fail(code_of(err), OPERATION, text, NULL, "%s", strerror(err));
+		return fail(code_of(err), NULL, "%s", strerror(err));
 	}
 }
 
@@ -69,7 +69,7 @@ static enum exit_code parse_unix(const char *text, union address *a, socklen_t *
 	const char *path = text + strlen(UNIX);
 
 	if (*path != '/' || strlen(path) >= sizeof(a->un.sun_path))
-		return fail(EX_USAGE, OPERATION, text, HINT_FORM,
+		return fail(EX_USAGE, HINT_FORM,
 			    "the path has to begin with / and to be shorter than %zu bytes",
 			    sizeof(a->un.sun_path));
 	a->un.sun_family = AF_UNIX;
@@ -90,19 +90,18 @@ static enum exit_code parse_ip(const char *text, union address *a, socklen_t *le
 
 	if (!colon || n >= sizeof(host) || !*port || strlen(port) > 5 ||
 	    strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) > 65535)
-		return fail(EX_USAGE, OPERATION, text, HINT_FORM, "no port from 0 to 65535 in it");
+		return fail(EX_USAGE, HINT_FORM, "no port from 0 to 65535 in it");
 	memcpy(host, text, n);
 	host[n] = '\0';
 	if (n > 1 && host[0] == '[' && host[n - 1] == ']') {
 		host[n - 1] = '\0';
 		memmove(host, host + 1, n - 1);
 	} else if (strchr(host, ':')) {
-		return fail(EX_USAGE, OPERATION, text, HINT_FORM,
-			    "an IPv6 address stands in brackets");
+		return fail(EX_USAGE, HINT_FORM, "an IPv6 address stands in brackets");
 	}
 	/* of both families, by the wildcard of IPv6 */
 	if (getaddrinfo(n ? host : "::", port, &want, &found) || !found)
-		return fail(EX_USAGE, OPERATION, text, HINT_FORM, "%s is not an IP address", host);
+		return fail(EX_USAGE, HINT_FORM, "%s is not an IP address", host);
 	memcpy(a, found->ai_addr, found->ai_addrlen);
 	*len = found->ai_addrlen;
 	freeaddrinfo(found);
@@ -141,6 +140,7 @@ static int bind_and_listen(int fd, const union address *a, socklen_t len)
 
 enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
 {
+	ERROR_ABOUT("listen at", text);
 	const bool is_unix = !strncmp(text, UNIX, strlen(UNIX));
 	union address a = { 0 };
 	socklen_t len = 0;
@@ -148,7 +148,7 @@ enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
 	int err;
 
 	if (!*text)
-		return fail(EX_USAGE, OPERATION, "--listen", HINT_FORM, "no address");
+		return fail_on(EX_USAGE, "--listen", HINT_FORM, "no address");
 	ret = is_unix ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
 	if (ret != EX_OK)
 		return ret;
@@ -162,7 +162,7 @@ enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
 	}
 	if (*fd >= 0)
 		close(*fd);
-	return explain(text, -err);
+	return explain(-err);
 }
 
 void listen_done(const char *text)

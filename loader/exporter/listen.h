@@ -3,7 +3,7 @@
 #define MPS_LISTEN_H
 
 #include <stddef.h>
-#include "report.h"
+#include "cli/error.h"
 
 /*
  * A listening socket for ADDR:PORT, [ADDR]:PORT, :PORT (all addresses) or unix:PATH. where takes

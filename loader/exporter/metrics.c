@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "metrics.h"
-#include "reinject.h"
-#include "util.h"
-#include "view.h"
+#include "cli/util.h"
+#include "exporter/metrics.h"
+#include "sched/reinject.h"
+#include "stats/delta.h"
 
 #define PREFIX "mptcp_sched_"
 
@@ -163,8 +163,12 @@ static void waits(const struct out *o, const struct totals *t)
 static void path_labels(const struct out *o, const struct space *space, const struct series *s,
 			const struct path_sum *p)
 {
+	char id[16];
+
 	labels(o, space, s);
 	label(o, "path", p->label, false);
+	snprintf(id, sizeof(id), "%u", p->remote_id);
+	label(o, "remote_id", strcmp(p->label, OTHER) ? id : OTHER, false);
 }
 
 static void paths(const struct out *o, const struct totals *t)

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "registry.h"
-#include "totals.h"
+#include "exporter/totals.h"
+#include "kernel/registry.h"
 
 /* About the exporter itself. */
 struct self {

@@ -4,26 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "totals.h"
-#include "util.h"
-
-/*
- * The walk of a map that changes meanwhile can miss a socket. One that comes back after so many
- * readings at most goes on where it was, instead of being counted from 0 once more.
- */
-#define MAX_ABSENT 3
-
-struct known {
-	/* who it is: sk, and of a connection its token, of a subflow its ports and id there */
-	__u64 sk;
-	__u64 id;
-	/* where its counters go, and what went there */
-	struct series *series;
-	unsigned int path; /* before it is known: which one of the reading it is */
-	unsigned int absent;
-	__u64 counter[MPS_NR_CONN_COUNTERS];
-};
-_Static_assert((int)MPS_NR_SUBFLOW_COUNTERS <= (int)MPS_NR_CONN_COUNTERS, "room for both");
+#include "cli/util.h"
+#include "exporter/known.h"
+#include "exporter/totals.h"
 
 /* One reading on its way into the totals. */
 struct adding {
@@ -128,24 +111,40 @@ static void ip_text(const struct mps_addr *a, char *buf, size_t size)
 		snprintf(buf, size, "%s", text);
 }
 
-static unsigned int path_of(const struct totals *t, struct series *s, const struct mps_addr *local)
+/* Where it is, or the number of paths. */
+static unsigned int find_path(const struct series *s, const char *label, unsigned int remote_id)
 {
-	char label[64];
 	unsigned int i;
 
-	ip_text(local, label, sizeof(label));
 	for (i = 0; i < s->nr_paths; i++)
-		if (!strcmp(s->path[i].label, label))
-			return i;
-	if (s->nr_paths >= t->max_paths) {
+		if (s->path[i].remote_id == remote_id && !strcmp(s->path[i].label, label))
+			break;
+	return i;
+}
+
+/*
+ * Both ends tell paths apart: a server has one address where its clients have several, and numbers
+ * of these, which each peer gives its own addresses, are few where the addresses are not.
+ */
+static unsigned int path_of(const struct totals *t, struct series *s,
+			    const struct mps_subflow_rec *rec)
+{
+	unsigned int remote_id = rec->remote_id, i;
+	char label[64];
+
+	ip_text(&rec->local, label, sizeof(label));
+	i = find_path(s, label, remote_id);
+	if (i == s->nr_paths && s->nr_paths >= t->max_paths) {
 		snprintf(label, sizeof(label), OTHER);
-		for (i = 0; i < s->nr_paths; i++)
-			if (!strcmp(s->path[i].label, label))
-				return i;
+		remote_id = 0;
+		i = find_path(s, label, remote_id);
 	}
+	if (i < s->nr_paths)
+		return i;
 	s->path = grow(s->path, s->nr_paths, sizeof(*s->path));
-	memset(&s->path[s->nr_paths], 0, sizeof(*s->path));
-	snprintf(s->path[s->nr_paths].label, sizeof(s->path[0].label), "%s", label);
+	memset(&s->path[i], 0, sizeof(*s->path));
+	snprintf(s->path[i].label, sizeof(s->path[i].label), "%s", label);
+	s->path[i].remote_id = remote_id;
 	return s->nr_paths++;
 }
 
@@ -162,71 +161,6 @@ static void add_counters(__u64 *sum, __u64 *last, const __u64 *now, unsigned int
 	}
 }
 
-static int order(const struct known *a, const struct known *b)
-{
-	if (a->sk != b->sk)
-		return a->sk < b->sk ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static int by_identity(const void *a, const void *b)
-{
-	return order(a, b);
-}
-
-/*
- * The known ones of now: those of the reading, each with what is known of it, and those that may
- * come back. Both lists are in order.
- */
-static void join(struct known **known, unsigned int *nr, struct known *now, unsigned int nr_now)
-{
-	struct known *all = calloc(*nr + nr_now + 1, sizeof(*all)), *old = *known;
-	unsigned int i = 0, j = 0, n = 0;
-
-	if (!all)
-		out_of_memory();
-	while (i < *nr || j < nr_now) {
-		const int diff = i == *nr ? 1 : j == nr_now ? -1 : order(&old[i], &now[j]);
-
-		if (diff < 0) {
-			if (old[i].absent++ < MAX_ABSENT)
-				all[n++] = old[i];
-			else
-				old[i].series->refs--;
-			i++;
-		} else {
-			all[n] = now[j++];
-			if (!diff) {
-				all[n] = old[i++];
-				all[n].absent = 0;
-			}
-			n++;
-		}
-	}
-	free(old);
-	*known = all;
-	*nr = n;
-}
-
-/* The token by which the socket is known, 0 if it is not. */
-static __u64 known_token(const struct totals *t, __u64 sk)
-{
-	unsigned int low = 0, high = t->nr_conns;
-
-	while (low < high) {
-		const unsigned int mid = low + (high - low) / 2;
-
-		if (t->conn[mid].sk < sk)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* the latest of those with this address, where there was another */
-	while (low + 1 < t->nr_conns && t->conn[low].absent && t->conn[low + 1].sk == sk)
-		low++;
-	return low < t->nr_conns && t->conn[low].sk == sk ? t->conn[low].id : 0;
-}
-
 /* One on its way out has lost its token, but not what it counted. */
 static struct known *conns_of(const struct totals *t, const struct reading *r, unsigned int *nr)
 {
@@ -237,7 +171,7 @@ static struct known *conns_of(const struct totals *t, const struct reading *r, u
 		out_of_memory();
 	for (i = 0; i < r->nr_conns; i++) {
 		now[n].sk = r->conn[i].sk;
-		now[n].id = r->conn[i].token ?: known_token(t, r->conn[i].sk);
+		now[n].id = r->conn[i].token ?: known_token(t->conn, t->nr_conns, r->conn[i].sk);
 		now[n].path = i;
 		n += !!now[n].id;
 	}
@@ -260,26 +194,14 @@ static void add_conn(struct adding *a, struct known *k, const struct mps_conn_re
 	add_counters(k->series->counter, k->counter, rec->counter, MPS_NR_CONN_COUNTERS);
 }
 
-/* Where in the reading each of them is: join() keeps their order. */
-static unsigned int *index_of(const struct known *now, unsigned int nr)
-{
-	unsigned int *index = calloc(nr + 1, sizeof(*index)), i;
-
-	if (!index)
-		out_of_memory();
-	for (i = 0; i < nr; i++)
-		index[i] = now[i].path;
-	return index;
-}
-
 static void add_conns(struct adding *a, const struct reading *r)
 {
 	struct totals *t = a->t;
 	unsigned int i, j = 0, nr;
 	struct known *now = conns_of(t, r, &nr);
-	unsigned int *index = index_of(now, nr);
+	unsigned int *index = known_index(now, nr);
 
-	join(&t->conn, &t->nr_conns, now, nr);
+	known_join(&t->conn, &t->nr_conns, now, nr);
 	free(now);
 	for (i = 0; i < t->nr_conns; i++)
 		if (!t->conn[i].absent)
@@ -302,7 +224,7 @@ static void look_at_path(struct path_sum *p, const struct mps_subflow_rec *rec)
 }
 
 /* Only those of connections that are in the reading as well: these tell namespace and scheduler. */
-static struct known *subflows_of(const struct reading *r, unsigned int *nr)
+static struct known *subflows_of(const struct totals *t, const struct reading *r, unsigned int *nr)
 {
 	struct known *now = calloc(r->nr_subflows + 1, sizeof(*now));
 	unsigned int i, n = 0;
@@ -310,14 +232,17 @@ static struct known *subflows_of(const struct reading *r, unsigned int *nr)
 	if (!now)
 		out_of_memory();
 	for (i = 0; i < r->nr_subflows; i++) {
-		if (!reading_conn(r, r->subflow[i].conn))
+		const struct mps_conn_rec *conn = reading_conn(r, r->subflow[i].conn);
+
+		if (!conn)
 			continue;
-		now[n].sk = r->subflow[i].conn;
+		now[n].sk = conn->sk;
+		now[n].token = conn->token ?: (__u32)known_token(t->conn, t->nr_conns, conn->sk);
 		now[n].id = subflow_identity(&r->subflow[i]);
 		now[n++].path = i;
 	}
 	/* what has the same id and ports is told apart by addresses only: one stands for both */
-	qsort(now, n, sizeof(*now), by_identity);
+	qsort(now, n, sizeof(*now), known_order);
 	*nr = n;
 	return now;
 }
@@ -332,7 +257,7 @@ static void add_subflow(struct adding *a, const struct reading *r, struct known 
 
 		k->series = series_of(a, conn->netns, conn->sched);
 		k->series->refs++;
-		k->path = path_of(t, k->series, &rec->local);
+		k->path = path_of(t, k->series, rec);
 		if (!t->begun)
 			memcpy(k->counter, rec->store.counter, sizeof(rec->store.counter));
 	}
@@ -345,10 +270,10 @@ static void add_subflows(struct adding *a, const struct reading *r)
 {
 	struct totals *t = a->t;
 	unsigned int i, j = 0, nr;
-	struct known *now = subflows_of(r, &nr);
-	unsigned int *index = index_of(now, nr);
+	struct known *now = subflows_of(t, r, &nr);
+	unsigned int *index = known_index(now, nr);
 
-	join(&t->subflow, &t->nr_subflows, now, nr);
+	known_join(&t->subflow, &t->nr_subflows, now, nr);
 	free(now);
 	for (i = 0; i < t->nr_subflows; i++)
 		if (!t->subflow[i].absent)

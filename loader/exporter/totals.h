@@ -8,15 +8,16 @@
 #define MPS_TOTALS_H
 
 #include <stdbool.h>
-#include "netns.h"
-#include "reader.h"
-#include "sockets.h"
+#include "kernel/netns.h"
+#include "kernel/sockets.h"
+#include "stats/reader.h"
 
 /* Of paths and namespaces beyond those that have a label. */
 #define OTHER "other"
 
 struct path_sum {
-	char label[64]; /* a local address, or OTHER */
+	char label[64];		/* a local address, or OTHER */
+	unsigned int remote_id; /* of the peer's address */
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
 	/* now */
 	unsigned int subflows, stale, measured;

@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "child.h"
-#include "out.h"
-#include "target.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/subprocess.h"
+#include "kernel/container.h"
 
 #define RUNTIME_MS 10000
 #define HINT "give --netns the id of a process in it"
@@ -20,7 +21,7 @@
 struct runtime {
 	const char *name;
 	const char *words[4]; /* before the container's name */
-	const char *pid;      /* of its first process, by out_at() */
+	const char *pid;      /* of its first process, by output_at() */
 	const char *state;    /* a word for people */
 };
 
@@ -37,7 +38,7 @@ static const struct runtime runtimes[] = {
 
 /* What all of them had to say. */
 struct search {
-	const char *operation, *text, *id;
+	const char *id;
 	char said[900];
 	unsigned int asked, found;
 	const struct runtime *by;
@@ -51,13 +52,27 @@ static void remember(struct search *s, const struct runtime *r, const char *what
 		 *what ? what : "no such container");
 }
 
+static void no_answer(struct search *s, const struct runtime *r, int err)
+{
+	char text[100];
+
+	if (err == -ETIME)
+		snprintf(text, sizeof(text), "no answer within %d s", RUNTIME_MS / 1000);
+	else if (err == -EFBIG)
+		snprintf(text, sizeof(text), "its answer has more than %lu MiB",
+			 INPUT_ANSWER / MIB);
+	else
+		snprintf(text, sizeof(text), "%s", strerror(-err));
+	remember(s, r, text);
+}
+
 /* Its answer, parsed; NULL where it has none, and why is remembered. */
-static out_t *ask(struct search *s, const struct runtime *r, const char *path, const char *id)
+static output_t *ask(struct search *s, const struct runtime *r, const char *path, const char *id)
 {
 	char *argv[8];
 	unsigned int n = 0, i;
-	struct child c;
-	out_t *answer;
+	struct subprocess c;
+	output_t *answer;
 	int err;
 
 	argv[n++] = (char *)r->name;
@@ -65,9 +80,9 @@ static out_t *ask(struct search *s, const struct runtime *r, const char *path, c
 		argv[n++] = (char *)r->words[i];
 	argv[n++] = (char *)id;
 	argv[n] = NULL;
-	err = child_run(&c, path, argv, RUNTIME_MS);
+	err = subprocess_run(&c, path, argv, RUNTIME_MS, INPUT_ANSWER);
 	if (err) {
-		remember(s, r, err == -ETIME ? "no answer within 10 s" : strerror(-err));
+		no_answer(s, r, err);
 		return NULL;
 	}
 	answer = c.status ? NULL : json_tokener_parse(c.out);
@@ -85,16 +100,17 @@ static bool cri_id(struct search *s, const struct runtime *r, const char *path, 
 {
 	static const struct runtime ps = { .words = { "ps", "-o", "json", "--name" } };
 	struct runtime lister = ps;
-	out_t *answer, *list;
+	output_t *answer, *list;
 	size_t i, n, same = 0;
 
 	lister.name = r->name;
 	answer = ask(s, &lister, path, s->id);
-	list = answer ? out_at(answer, "containers") : NULL;
-	n = list ? json_object_array_length(list) : 0;
+	list = answer ? output_at(answer, "containers") : NULL;
+	/* json-c's functions for lists take nothing else */
+	n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 	for (i = 0; i < n; i++) {
-		out_t *c = json_object_array_get_idx(list, i);
-		out_t *name = out_at(c, "metadata.name"), *its_id = out_at(c, "id");
+		output_t *c = json_object_array_get_idx(list, i);
+		output_t *name = output_at(c, "metadata.name"), *its_id = output_at(c, "id");
 
 		/* the filter is a pattern, which matches more */
 		if (!name || !its_id || strcmp(json_object_get_string(name), s->id))
@@ -108,36 +124,34 @@ static bool cri_id(struct search *s, const struct runtime *r, const char *path, 
 	return same == 1;
 }
 
-static enum exit_code not_running(const struct search *s, const struct runtime *r, out_t *answer)
+static enum exit_code not_running(const struct search *s, const struct runtime *r, output_t *answer)
 {
-	out_t *state = out_at(answer, r->state);
+	output_t *state = output_at(answer, r->state);
 
-	return fail(EX_FAILED, s->operation, s->text, "start it first",
-		    "the container is not running (%s says: %s)", r->name,
-		    state ? json_object_get_string(state) : "no process");
+	return fail(EX_FAILED, "start it first", "the container is not running (%s says: %s)",
+		    r->name, state ? json_object_get_string(state) : "no process");
 }
 
 /* Two runtimes may know it: podman's containers are crun's as well. */
-static enum exit_code take(struct search *s, const struct runtime *r, out_t *answer,
+static enum exit_code take(struct search *s, const struct runtime *r, output_t *answer,
 			   struct netns *ns)
 {
-	out_t *number = out_at(answer, r->pid);
+	output_t *number = output_at(answer, r->pid);
 	struct netns its;
-	char pid[32];
+	char path[64];
 	enum exit_code ret;
 
 	if (!number || json_object_get_int64(number) <= 0)
 		return not_running(s, r, answer);
-	snprintf(pid, sizeof(pid), "/proc/%lld/ns/net", (long long)json_object_get_int64(number));
-	ret = netns_resolve(&its, s->operation, pid);
+	snprintf(path, sizeof(path), "/proc/%lld/ns/net", (long long)json_object_get_int64(number));
+	ret = netns_resolve(&its, path);
 	if (ret != EX_OK)
 		return ret;
 	if (netns_is_hosts(&its))
-		return fail(EX_FAILED, s->operation, s->text,
-			    "`" PROGRAM " use` without --container is for that one",
+		return fail(EX_FAILED, "`" PROGRAM " use` without --container is for that one",
 			    "the container shares the host's network namespace");
 	if (s->found && its.ino != ns->ino)
-		return fail(EX_FAILED, s->operation, s->text, "write RUNTIME:NAME",
+		return fail(EX_FAILED, "write RUNTIME:NAME",
 			    "both %s and %s have a container of this name", s->by->name, r->name);
 	if (s->found++)
 		return EX_OK;
@@ -152,7 +166,7 @@ static enum exit_code search(struct search *s, const struct runtime *r, struct n
 {
 	enum exit_code ret = EX_OK;
 	char path[300], id[200];
-	out_t *answer;
+	output_t *answer;
 
 	if (!find_tool(r->name, path, sizeof(path)))
 		return EX_OK;
@@ -177,17 +191,18 @@ static bool is_name(const char *id)
 	return c > id && c - id < 200;
 }
 
-enum exit_code container_resolve(struct netns *ns, const char *operation, const char *text)
+enum exit_code container_resolve(struct netns *ns, const char *text)
 {
+	ERROR_ABOUT(NULL, text);
 	const char *colon = strchr(text, ':');
-	struct search s = { .operation = operation, .text = text, .id = colon ? colon + 1 : text };
+	struct search s = { .id = colon ? colon + 1 : text };
 	enum exit_code ret = EX_OK;
 	bool known = false;
 	unsigned int i;
 
 	if (!is_name(s.id))
-		return fail(EX_USAGE, operation, "--container", HINT,
-			    "not the name or id of a container: %s", text);
+		return fail_on(EX_USAGE, "--container", HINT,
+			       "not the name or id of a container: %s", text);
 	for (i = 0; i < NR_RUNTIMES && ret == EX_OK; i++) {
 		const struct runtime *r = &runtimes[i];
 
@@ -200,10 +215,16 @@ enum exit_code container_resolve(struct netns *ns, const char *operation, const 
 	if (ret != EX_OK || s.found)
 		return ret;
 	if (!known || !s.asked)
-		return fail(EX_FAILED, operation, text, HINT,
+		return fail(known ? EX_FAILED : EX_USAGE, HINT,
 			    "%s: podman, docker, nerdctl, crictl, crun, runc",
 			    known ? "the command of no container runtime that is known is here"
 				  : "no such container runtime is known");
-	return fail(EX_FAILED, operation, text, HINT, "no running container of this name (%s)",
-		    s.said);
+	return fail(EX_FAILED, HINT, "no running container of this name (%s)", s.said);
+}
+
+enum exit_code target_resolve(struct netns *ns, const struct args *args)
+{
+	if (args->container)
+		return container_resolve(ns, args->container);
+	return netns_resolve(ns, args->netns);
 }

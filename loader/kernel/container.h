@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The namespace that --netns or --container means. */
-#ifndef MPS_TARGET_H
-#define MPS_TARGET_H
+#ifndef MPS_CONTAINER_H
+#define MPS_CONTAINER_H
 
-#include "args.h"
-#include "netns.h"
+#include "cli/args.h"
+#include "kernel/netns.h"
 
 /* The one that we are in where neither is given. */
-enum exit_code target_resolve(struct netns *ns, const char *operation, const struct args *args);
+enum exit_code target_resolve(struct netns *ns, const struct args *args);
 
 /*
  * A container by its name or id, as the commands of the runtimes that are
  * installed know it; RUNTIME:NAME asks one of them alone.
  */
-enum exit_code container_resolve(struct netns *ns, const char *operation, const char *text);
+enum exit_code container_resolve(struct netns *ns, const char *text);
 
-#endif /* MPS_TARGET_H */
+#endif /* MPS_CONTAINER_H */

@@ -3,8 +3,8 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include "iter.h"
-#include "util.h"
+#include "cli/util.h"
+#include "kernel/iter.h"
 
 void *iter_read(const struct bpf_program *prog, int map_fd, size_t size, unsigned int *nr)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <zlib.h>
-#include "kconfig.h"
+#include "kernel/kconfig.h"
 
 /* Many times what a kernel's configuration takes. */
 #define MAX_CONFIG (2U << 20)

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/btf.h>
-#include "caps.h"
-#include "kern.h"
-#include "util.h"
-
-extern char **environ;
+#include "cli/util.h"
+#include "kernel/bridge.h"
+#include "kernel/kern.h"
 
 static const struct {
 	const char *hook, *kernels;
+	int args;
 } forms[NR_FORMS] = {
-	[FORM_SEND] = { "get_send", "6.15 and newer" },
-	[FORM_PRE615] = { "get_subflow", "up to 6.14" },
+	[FORM_SEND] = { "get_send", "6.16 and newer", 1 },
+	[FORM_PRE615] = { "get_subflow", "up to 6.14", 2 },
 };
 
 const char *form_hook(enum form form)
@@ -50,16 +45,32 @@ struct btf *kern_btf(void)
 	return btf;
 }
 
-bool btf_has_form(const struct btf *btf, enum form form)
+/* How many arguments the hook of this form has there; negative: there is none. */
+static int hook_args(const struct btf *btf, enum form form)
 {
 	int id = btf__find_by_name_kind(btf, SCHED_OPS, BTF_KIND_STRUCT);
+	const struct btf_member *m =
+		id > 0 ? btf_member(btf, (unsigned int)id, forms[form].hook) : NULL;
+	const struct btf_type *t = m ? btf__type_by_id(btf, m->type) : NULL;
 
-	return id > 0 && btf_member(btf, (unsigned int)id, forms[form].hook);
+	if (t && btf_is_ptr(t))
+		t = btf__type_by_id(btf, t->type);
+	return t && btf_is_func_proto(t) ? btf_vlen(t) : -1;
 }
 
-bool kern_bridge_loaded(void)
+bool btf_has_form(const struct btf *btf, enum form form)
 {
-	return !access("/sys/kernel/btf/" BRIDGE, F_OK);
+	return hook_args(btf, form) == forms[form].args;
+}
+
+unsigned int kern_fallback_bit(void)
+{
+	char line[16];
+
+	/* net/mptcp/protocol.h of 6.12 to 7.3, for as long as the bridge is not there */
+	return read_line("/sys/module/" BRIDGE "/parameters/fallback_bit", line, sizeof(line))
+		       ? 2
+		       : (unsigned int)atoi(line);
 }
 
 void kern_probe(struct kern *k)
@@ -72,125 +83,109 @@ void kern_probe(struct kern *k)
 		return;
 	k->form = btf_has_form(btf, FORM_SEND) ? FORM_SEND : FORM_PRE615;
 	k->btf = btf_has_form(btf, k->form);
+	k->foreign = !k->btf && hook_args(btf, FORM_SEND) >= 0;
 	if (btf__find_by_name_kind(btf, SCHED_OPS_VALUE, BTF_KIND_STRUCT) > 0)
 		k->support = SUPPORT_NATIVE;
-	else if (!access("/sys/kernel/btf/" BRIDGE, F_OK))
+	else if (bridge_works())
 		k->support = SUPPORT_BRIDGE;
 }
 
-/* Where the kernel itself would look for modprobe. */
-static void modprobe_path(char *path, size_t size)
+/*
+ * Who cannot tell a pass that was asked for must not ask (mps_can_ask(), bpf/kernel/kfuncs.h), and
+ * without the clock it would not be known when. An older bridge has not all of them.
+ */
+static const struct {
+	const char *name;
+	__u32 kind;
+} for_copies[] = {
+	{ RETRANS_KFUNC, BTF_KIND_FUNC },
+	{ PASS_KFUNC, BTF_KIND_FUNC },
+	{ SCHED_CLOCK_VALUE, BTF_KIND_STRUCT },
+};
+
+static const char *missing_for_copies(const struct btf *btf)
 {
-	if (read_line("/proc/sys/kernel/modprobe", path, size) || !*path)
-		snprintf(path, size, "/sbin/modprobe");
+	unsigned int i;
+
+	for (i = 0; i < sizeof(for_copies) / sizeof(for_copies[0]); i++)
+		if (btf__find_by_name_kind(btf, for_copies[i].name, for_copies[i].kind) <= 0)
+			return for_copies[i].name;
+	return NULL;
 }
 
-/* 0 or modprobe's exit status; its first line of complaint into why. */
-static int run_modprobe(const char *option, char *why, size_t size)
+const char *kern_retrans_missing(void)
 {
-	char path[256], *argv[] = { path, (char *)option, (char *)BRIDGE, NULL };
-	posix_spawn_file_actions_t fa;
-	int pipefd[2], status = -1, err;
-	ssize_t n;
-	pid_t pid;
+	struct btf *vmlinux = kern_btf(), *bridge = NULL;
+	const char *missing;
 
-	modprobe_path(path, sizeof(path));
-	if (pipe2(pipefd, O_CLOEXEC))
-		return -1;
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_adddup2(&fa, pipefd[1], STDERR_FILENO);
-	err = posix_spawn(&pid, path, &fa, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	close(pipefd[1]);
-	if (err) {
-		snprintf(why, size, "%s: %s", path, strerror(err));
-	} else {
-		n = read(pipefd[0], why, size - 1);
-		why[n > 0 ? n : 0] = '\0';
-		why[strcspn(why, "\n")] = '\0';
-		waitpid(pid, &status, 0);
-	}
-	close(pipefd[0]);
-	return status;
-}
-
-static int insert_bridge(char *why, size_t size)
-{
-	int status;
-
-	caps_lend(CAP_NEED_MODULE, true);
-	status = run_modprobe("--", why, size);
-	caps_lend(CAP_NEED_MODULE, false);
-	return status;
-}
-
-bool kern_bridge_installed(void)
-{
-	char why[300] = "";
-
-	return !run_modprobe("--dry-run", why, sizeof(why));
+	if (!vmlinux)
+		return RETRANS_KFUNC;
+	missing = missing_for_copies(vmlinux);
+	/* its BTF comes and goes with the module */
+	if (missing && !access("/sys/kernel/btf/" BRIDGE, R_OK))
+		bridge = btf__load_module_btf(BRIDGE, vmlinux);
+	if (bridge)
+		missing = missing_for_copies(bridge);
+	btf__free(bridge);
+	return missing;
 }
 
 bool kern_has_retrans(void)
 {
-	struct btf *vmlinux = kern_btf(), *bridge = NULL;
-	bool has;
-
-	if (!vmlinux)
-		return false;
-	has = btf__find_by_name_kind(vmlinux, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
-	/* its BTF comes and goes with the module */
-	if (!has && !access("/sys/kernel/btf/" BRIDGE, R_OK))
-		bridge = btf__load_module_btf(BRIDGE, vmlinux);
-	if (bridge)
-		has = btf__find_by_name_kind(bridge, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
-	btf__free(bridge);
-	return has;
+	return !kern_retrans_missing();
 }
+
+static struct bridge for_retrans;
 
 bool kern_want_retrans(void)
 {
-	char why[300] = "";
-
-	if (!kern_has_retrans() && access("/sys/module/" BRIDGE, F_OK))
-		insert_bridge(why, sizeof(why));
-	return kern_has_retrans();
+	if (kern_has_retrans())
+		return true;
+	bridge_bring(&for_retrans);
+	if (kern_has_retrans())
+		return true;
+	if (for_retrans.works) {
+		snprintf(for_retrans.why, sizeof(for_retrans.why),
+			 "the one that is loaded has no %s: it is of another version",
+			 kern_retrans_missing());
+		snprintf(for_retrans.todo, sizeof(for_retrans.todo),
+			 "unload all schedulers, `rmmod " BRIDGE
+			 "`, and install it anew with DKMS or `make kmod kmod-install`");
+	}
+	return false;
 }
 
-static enum exit_code load_bridge(const char *operation, const char *object, struct kern *k)
+const struct bridge *kern_retrans_trouble(void)
 {
-	char why[300] = "";
-	int status;
+	return &for_retrans;
+}
 
-	status = insert_bridge(why, sizeof(why));
-	if (!status)
+static enum exit_code load_bridge(struct kern *k)
+{
+	struct bridge b;
+
+	bridge_bring(&b);
+	if (b.works)
 		kern_probe(k);
 	if (k->support != SUPPORT_NONE)
 		return EX_OK;
-	if (kern_bridge_installed() && caps_hint(EPERM, CAP_NEED_MODULE))
-		return fail(EX_PERMISSION, operation, object, caps_hint(EPERM, CAP_NEED_MODULE),
-			    "the bridge module " BRIDGE " could not be loaded (%s)", why);
-	return fail(EX_KERNEL, operation, object,
-		    "install it with DKMS or `make kmod kmod-install`; where it is installed, "
-		    "`dmesg` has its reason",
-		    "this kernel takes no BPF schedulers by itself and the bridge module " BRIDGE
-		    " could not be loaded (%s)",
-		    *why ? why : "modprobe failed");
+	return fail(b.no_permission ? EX_PERMISSION : EX_KERNEL, b.todo,
+		    "this kernel takes no BPF schedulers by itself, and %s", b.why);
 }
 
-enum exit_code kern_require(const char *operation, const char *object, struct kern *k)
+enum exit_code kern_require(struct kern *k)
 {
 	const char *hint = "`" PROGRAM " doctor` says what to do";
 
 	kern_probe(k);
 	if (!k->mptcp)
-		return fail(EX_KERNEL, operation, object, hint,
-			    "this kernel has no " SYSCTL_DIR "/scheduler");
+		return fail(EX_KERNEL, hint, "this kernel has no " SYSCTL_DIR "/scheduler");
+	if (k->foreign)
+		return fail(EX_KERNEL, TODO_FOREIGN, FOUND_FOREIGN);
 	if (!k->btf)
-		return fail(EX_KERNEL, operation, object, hint,
-			    "this kernel has no BTF with struct " SCHED_OPS);
+		return fail(EX_KERNEL, hint, "this kernel has no BTF with struct " SCHED_OPS);
 	if (k->support == SUPPORT_NONE)
-		return load_bridge(operation, object, k);
+		return load_bridge(k);
 	return EX_OK;
 }
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include "caps.h"
-#include "lock.h"
-#include "util.h"
+#include "cli/caps.h"
+#include "cli/util.h"
+#include "kernel/lock.h"
 
 #define HOLDER_LEN 300
 #define POLL_LOCK_MS 50
@@ -34,29 +34,28 @@ static void note_holder(int fd)
 		return;
 }
 
-static enum exit_code taken(const char *operation, const char *object, int fd, double seconds)
+static enum exit_code taken(int fd, double seconds)
 {
 	char holder[HOLDER_LEN] = "";
 	ssize_t n = pread(fd, holder, sizeof(holder) - 1, 0);
 
 	holder[n > 0 ? strcspn(holder, "\n") : 0] = '\0';
-	return fail(EX_FAILED, operation, object,
-		    "try again when it has ended, or wait longer (--timeout SECONDS)",
+	return fail(EX_FAILED, "try again when it has ended, or wait longer (--timeout SECONDS)",
 		    "another command is changing schedulers and was not done within %g s (%s)",
 		    seconds, *holder ? holder : "its name is not known yet");
 }
 
-enum exit_code lock_take(const char *operation, const char *object, double seconds)
+enum exit_code lock_take(double seconds)
 {
 	double waited = 0;
 	int fd;
 
 	if (mkdir(LOCK_DIR, 0700) && errno != EEXIST)
-		return fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+		return fail(code_of(errno), caps_hint(errno, CAP_NEED_PINS),
 			    "cannot make " LOCK_DIR ": %s", strerror(errno));
 	fd = open(LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+		return fail(code_of(errno), caps_hint(errno, CAP_NEED_PINS),
 			    "cannot open " LOCK_FILE ": %s", strerror(errno));
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		enum exit_code ret;
@@ -68,8 +67,8 @@ enum exit_code lock_take(const char *operation, const char *object, double secon
 			waited += POLL_LOCK_MS / 1000.0;
 			continue;
 		}
-		ret = errno == EWOULDBLOCK ? taken(operation, object, fd, seconds)
-					   : fail(code_of(errno), operation, object, NULL,
+		ret = errno == EWOULDBLOCK ? taken(fd, seconds)
+					   : fail(code_of(errno), NULL,
 						  "cannot lock " LOCK_FILE ": %s", strerror(errno));
 		close(fd);
 		return ret;

@@ -7,13 +7,13 @@
 #ifndef MPS_LOCK_H
 #define MPS_LOCK_H
 
-#include "report.h"
+#include "cli/error.h"
 
 #define LOCK_DIR "/run/mptcp-sched"
 #define LOCK_FILE LOCK_DIR "/lock"
 #define LOCK_SECONDS 10
 
 /* Held until this process ends, however it does. Waits for so long; then says who holds it. */
-enum exit_code lock_take(const char *operation, const char *object, double seconds);
+enum exit_code lock_take(double seconds);
 
 #endif /* MPS_LOCK_H */

@@ -11,24 +11,37 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
 #include <linux/nsfs.h>
-#include "caps.h"
-#include "kern.h"
-#include "netns.h"
-#include "util.h"
+#include "cli/caps.h"
+#include "cli/input.h"
+#include "cli/util.h"
+#include "kernel/kern.h"
+#include "kernel/netns.h"
 
 #define SELF "/proc/self/ns/net"
 #define FIRST "/proc/1/ns/net"
 #define SCHED_SYSCTL SYSCTL_DIR "/scheduler"
 
-/* An open namespace, or a negative errno: -EINVAL where it is none of the net. */
+static bool is_of_nsfs(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == NSFS_MAGIC;
+}
+
+/*
+ * An open namespace, or a negative errno: -EINVAL where it is none of the net. Does not wait for
+ * what opens a FIFO's other end, and asks nothing of devices.
+ */
 static int open_netns(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
-		return -errno;
-	if (ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET)
+		return errno == ENXIO ? -EINVAL : -errno;
+	if (is_of_nsfs(fd) && ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET)
 		return fd;
 	close(fd);
 	return -EINVAL;
@@ -317,7 +330,19 @@ static void path_of(struct netns *ns, const char *text)
 	}
 }
 
-enum exit_code netns_resolve(struct netns *ns, const char *operation, const char *text)
+/* What the path leads to instead. */
+static enum exit_code not_a_netns(const struct netns *ns, const char *hint)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (stat(ns->path, &st) || (!statfs(ns->path, &fs) && fs.f_type == NSFS_MAGIC))
+		return fail_on(EX_FAILED, ns->path, hint, "not a network namespace");
+	return fail_on(EX_FAILED, ns->path, hint, "it is %s, not a network namespace",
+		       file_kind(st.st_mode));
+}
+
+enum exit_code netns_resolve(struct netns *ns, const char *text)
 {
 	const char *hint = "give a name of `ip netns list`, a path or a process id";
 	int fd;
@@ -327,19 +352,17 @@ enum exit_code netns_resolve(struct netns *ns, const char *operation, const char
 		snprintf(ns->path, sizeof(ns->path), SELF);
 	} else {
 		if (!*text || strlen(text) > 255)
-			return fail(EX_USAGE, operation, "--netns", hint, "not a namespace: %s",
-				    text);
+			return fail_on(EX_USAGE, "--netns", hint, "not a namespace: %s", text);
 		path_of(ns, text);
 	}
 	fd = open_netns(ns->path);
 	if (fd == -EINVAL)
-		return fail(EX_FAILED, operation, ns->path, hint, "not a network namespace");
+		return not_a_netns(ns, hint);
 	if (fd == -ENOENT || fd == -ESRCH)
-		return fail(EX_FAILED, operation, text ? text : SELF, hint,
-			    "no such network namespace");
+		return fail_on(EX_FAILED, text ? text : SELF, hint, "no such network namespace");
 	if (fd < 0)
-		return fail(code_of(-fd), operation, ns->path,
-			    caps_hint(-fd, CAP_NEED_PROCESSES) ?: hint, "%s", strerror(-fd));
+		return fail_on(code_of(-fd), ns->path, caps_hint(-fd, CAP_NEED_PROCESSES) ?: hint,
+			       "%s", strerror(-fd));
 	close(fd);
 	ns->ino = inode_of(ns->path);
 	ns->self = ns->ino == inode_of(SELF);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <linux/types.h>
 #include <sys/types.h>
-#include "report.h"
-#include "mps_types.h"
+#include "cli/error.h"
+#include "model/types.h"
 
 #define NETNS_DIR "/run/netns"
 
@@ -37,7 +37,7 @@ struct netns *netns_find(const struct netns_list *l, ino_t ino);
 const char *netns_label(const struct netns *ns, char *buf, size_t size);
 
 /* NAME|PATH|PID, NULL: the one we are in. */
-enum exit_code netns_resolve(struct netns *ns, const char *operation, const char *text);
+enum exit_code netns_resolve(struct netns *ns, const char *text);
 
 /* That of the machine's first process, or the one we are in where that is out of sight. */
 bool netns_is_hosts(const struct netns *ns);

@@ -7,7 +7,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <linux/mptcp.h>
-#include "pm_events.h"
+#include "kernel/pm_events.h"
 
 /* As much as the kernel may have to say before somebody listens. */
 #define BUFFER_BYTES (4 << 20)
@@ -92,7 +92,7 @@ static int join(struct mnl_socket *nl)
 											: 0;
 }
 
-enum exit_code pm_open(struct mnl_socket **nl, const char *operation, const struct netns *ns)
+enum exit_code pm_open(struct mnl_socket **nl, const struct netns *ns)
 {
 	int err = netns_open(ns, open_netlink, 0);
 
@@ -105,11 +105,11 @@ enum exit_code pm_open(struct mnl_socket **nl, const char *operation, const stru
 		*nl = NULL;
 	}
 	if (err == -ENOENT)
-		return fail(EX_KERNEL, operation, "MPTCP's path manager",
-			    "`" PROGRAM " doctor` says what to do",
-			    "the kernel has no events of it");
-	return fail(code_of(-err), operation, "MPTCP's path manager", NULL,
-		    "its events cannot be had: %s", strerror(-err));
+		return fail_on(EX_KERNEL, "MPTCP's path manager",
+			       "`" PROGRAM " doctor` says what to do",
+			       "the kernel has no events of it");
+	return fail_on(code_of(-err), "MPTCP's path manager", NULL, "its events cannot be had: %s",
+		       strerror(-err));
 }
 
 void pm_close(struct mnl_socket *nl)

@@ -4,8 +4,8 @@
 #define MPS_PM_EVENTS_H
 
 #include <stdbool.h>
-#include "netns.h"
-#include "records.h"
+#include "bpf/records.h"
+#include "kernel/netns.h"
 
 struct mnl_socket;
 
@@ -24,7 +24,7 @@ struct pm_event {
 };
 
 /* Joins the group of the namespace; takes CAP_NET_ADMIN there. */
-enum exit_code pm_open(struct mnl_socket **nl, const char *operation, const struct netns *ns);
+enum exit_code pm_open(struct mnl_socket **nl, const struct netns *ns);
 void pm_close(struct mnl_socket *nl);
 int pm_fd(const struct mnl_socket *nl);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "progmaps.h"
+#include "kernel/progmaps.h"
 
 int progmaps_open(struct progmaps *m, __u32 prog_id)
 {

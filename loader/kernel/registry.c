@@ -9,11 +9,11 @@
 #include <linux/magic.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include "kern.h"
-#include "mps_stats.h"
-#include "progmaps.h"
-#include "registry.h"
-#include "util.h"
+#include "cli/util.h"
+#include "kernel/kern.h"
+#include "kernel/progmaps.h"
+#include "kernel/registry.h"
+#include "state/stats.h"
 
 /* bpf_struct_ops_common_value.state, enum bpf_struct_ops_state of the kernel */
 #define STATE_INUSE 1
@@ -23,18 +23,51 @@ void pin_path(const char *name, char *buf, size_t size)
 	snprintf(buf, size, PIN_DIR "/%s", name);
 }
 
+/* The kernel fills the same call's answer for maps and programs, in another form. */
+static bool is_link(int fd)
+{
+	char path[40], line[80];
+	bool is = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	while (file && !is && fgets(line, sizeof(line), file))
+		is = !strncmp(line, "link_id:", 8);
+	if (file)
+		fclose(file);
+	return is;
+}
+
+/* False, with errno, where no link is pinned there. */
+static bool pin_info(const char *path, struct bpf_link_info *info)
+{
+	int fd = bpf_obj_get(path);
+	__u32 len = sizeof(*info);
+	bool is;
+
+	memset(info, 0, sizeof(*info));
+	if (fd < 0)
+		return false;
+	is = is_link(fd) && !bpf_link_get_info_by_fd(fd, info, &len);
+	close(fd);
+	if (!is)
+		errno = EINVAL;
+	return is;
+}
+
 __u32 pin_link_id(const char *path)
 {
-	struct bpf_link_info info = { 0 };
-	__u32 len = sizeof(info);
-	int fd = bpf_obj_get(path);
+	struct bpf_link_info info;
 
-	if (fd < 0)
-		return 0;
-	if (bpf_link_get_info_by_fd(fd, &info, &len) || info.type != BPF_LINK_TYPE_STRUCT_OPS)
-		info.id = 0;
-	close(fd);
-	return info.id;
+	return pin_info(path, &info) && info.type == BPF_LINK_TYPE_STRUCT_OPS ? info.id : 0;
+}
+
+bool pin_is_link(const char *path)
+{
+	struct bpf_link_info info;
+
+	return pin_info(path, &info);
 }
 
 bool is_bpffs(const char *path)
@@ -61,13 +94,14 @@ static struct btf *value_btf(const struct bpf_map_info *info)
 	return module;
 }
 
-/* The type of the member "data" where the value is one of a scheduler, else 0. */
-static __u32 sched_type(const struct btf *btf, const struct bpf_map_info *info, size_t *offset)
+/* The type of the member "data" where the value is of this type, else 0. */
+static __u32 data_type(const struct btf *btf, const struct bpf_map_info *info,
+		       const char *value_type, size_t *offset)
 {
 	const struct btf_type *t = btf__type_by_id(btf, info->btf_vmlinux_value_type_id);
 	const struct btf_member *data;
 
-	if (!t || strcmp(btf__name_by_offset(btf, t->name_off), SCHED_OPS_VALUE))
+	if (!t || strcmp(btf__name_by_offset(btf, t->name_off), value_type))
 		return 0;
 	data = btf_member(btf, info->btf_vmlinux_value_type_id, "data");
 	if (!data)
@@ -132,35 +166,79 @@ static struct sched *add(struct registry *r)
 	return &r->sched[r->nr++];
 }
 
-static void read_map(struct registry *r, int fd)
+static void add_sched(struct registry *r, const struct sched *ops)
 {
-	struct bpf_map_info info = { 0 };
-	__u32 len = sizeof(info), type, state = 0, key = 0;
-	size_t offset = 0;
-	struct btf *btf;
-	struct sched *s;
-	char *value;
+	struct sched *s = add(r);
 	unsigned int i;
 
-	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.type != BPF_MAP_TYPE_STRUCT_OPS)
-		return;
-	btf = value_btf(&info);
-	type = btf ? sched_type(btf, &info, &offset) : 0;
-	if (!type || offset >= info.value_size)
-		return;
-	value = calloc(1, info.value_size);
-	if (!value || bpf_map_lookup_elem(fd, &key, value))
-		goto out;
-	/* struct bpf_struct_ops_common_value { refcount_t refcnt; u32 state; } */
-	memcpy(&state, value + sizeof(__u32), sizeof(state));
-	s = add(r);
-	s->map_id = info.id;
-	s->registered = state == STATE_INUSE;
-	read_ops(s, btf, type, value + offset, info.value_size - offset);
+	*s = *ops;
 	for (i = 0; i < s->nr_progs; i++)
 		read_prog(s, s->prog_id[i]);
-out:
+}
+
+static void add_clock(struct registry *r, const struct sched *ops)
+{
+	r->clock = grow(r->clock, r->nr_clocks, sizeof(*r->clock));
+	r->clock[r->nr_clocks++] =
+		(struct clock){ .map_id = ops->map_id, .prog_id = ops->prog_id[0] };
+}
+
+/* What a struct_ops map is of, by the name of its value's type; NULL: none of ours. */
+static const char *read_struct_ops(int fd, struct sched *ops)
+{
+	static const char *const ours[] = { SCHED_OPS_VALUE, SCHED_CLOCK_VALUE };
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info), type = 0, state, key = 0;
+	size_t offset = 0;
+	struct btf *btf;
+	unsigned int i;
+	char *value;
+	bool has;
+
+	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.type != BPF_MAP_TYPE_STRUCT_OPS)
+		return NULL;
+	btf = value_btf(&info);
+	for (i = 0; btf && i < 2; i++) {
+		type = data_type(btf, &info, ours[i], &offset);
+		if (type)
+			break;
+	}
+	if (!type || offset >= info.value_size)
+		return NULL;
+	value = calloc(1, info.value_size);
+	has = value && !bpf_map_lookup_elem(fd, &key, value);
+	if (has) {
+		memset(ops, 0, sizeof(*ops));
+		ops->map_id = info.id;
+		/* struct bpf_struct_ops_common_value { refcount_t refcnt; u32 state; } */
+		memcpy(&state, value + sizeof(__u32), sizeof(state));
+		ops->registered = state == STATE_INUSE;
+		read_ops(ops, btf, type, value + offset, info.value_size - offset);
+	}
 	free(value);
+	return has ? ours[i] : NULL;
+}
+
+static void read_map(struct registry *r, int fd)
+{
+	struct sched ops;
+	const char *what = read_struct_ops(fd, &ops);
+
+	if (what && !strcmp(what, SCHED_CLOCK_VALUE))
+		add_clock(r, &ops);
+	else if (what)
+		add_sched(r, &ops);
+}
+
+__u32 clock_program(__u32 map_id)
+{
+	int fd = bpf_map_get_fd_by_id(map_id);
+	struct sched ops;
+	const char *what = fd < 0 ? NULL : read_struct_ops(fd, &ops);
+
+	if (fd >= 0)
+		close(fd);
+	return what && !strcmp(what, SCHED_CLOCK_VALUE) ? ops.prog_id[0] : 0;
 }
 
 static void read_maps(struct registry *r)
@@ -180,21 +258,8 @@ static void read_maps(struct registry *r)
 	r->complete &= errno == ENOENT;
 }
 
-/* A link to the map means that it is registered. */
-static void add_ops_link(struct registry *r, const struct bpf_link_info *info)
-{
-	unsigned int i;
-
-	for (i = 0; i < r->nr; i++) {
-		if (r->sched[i].map_id != info->struct_ops.map_id)
-			continue;
-		r->sched[i].link_id = info->id;
-		r->sched[i].registered = true;
-	}
-}
-
 /* A link of another program belongs to the scheduler that came out of the same object. */
-static void add_tracer(struct registry *r, __u32 prog_id)
+static void add_program(struct registry *r, __u32 prog_id, bool is_clock)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 len = sizeof(info);
@@ -209,9 +274,30 @@ static void add_tracer(struct registry *r, __u32 prog_id)
 	for (i = 0; i < r->nr && info.btf_id; i++) {
 		struct sched *s = &r->sched[i];
 
-		if (s->btf_id == info.btf_id && s->nr_tracers < MAX_TRACERS)
-			s->tracer[s->nr_tracers++] = prog_id;
+		if (s->btf_id != info.btf_id)
+			continue;
+		if (is_clock)
+			s->clock = prog_id;
+		else if (s->nr_aux_progs < MAX_AUX_PROGS)
+			s->aux_prog[s->nr_aux_progs++] = prog_id;
 	}
+}
+
+/* A link to the map means that it is registered. */
+static void add_struct_ops_link(struct registry *r, const struct bpf_link_info *info)
+{
+	const __u32 map_id = info->struct_ops.map_id;
+	unsigned int i;
+
+	for (i = 0; i < r->nr; i++) {
+		if (r->sched[i].map_id != map_id)
+			continue;
+		r->sched[i].link_id = info->id;
+		r->sched[i].registered = true;
+	}
+	for (i = 0; i < r->nr_clocks; i++)
+		if (r->clock[i].map_id == map_id)
+			add_program(r, r->clock[i].prog_id, true);
 }
 
 static void read_links(struct registry *r)
@@ -227,10 +313,10 @@ static void read_links(struct registry *r)
 			continue;
 		if (bpf_link_get_info_by_fd(fd, &info, &len))
 			info.prog_id = 0;
-		else if (info.type == BPF_LINK_TYPE_STRUCT_OPS)
-			add_ops_link(r, &info);
+		else if (info.type != BPF_LINK_TYPE_STRUCT_OPS)
+			add_program(r, info.prog_id, false);
 		else
-			add_tracer(r, info.prog_id);
+			add_struct_ops_link(r, &info);
 		close(fd);
 	}
 }
@@ -279,6 +365,7 @@ void registry_read(struct registry *r)
 void registry_free(struct registry *r)
 {
 	free(r->sched);
+	free(r->clock);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -291,7 +378,7 @@ enum copies sched_copies(const struct sched *s)
 	btf__free(btf);
 	if (!asks)
 		return COPIES_NONE;
-	return s->nr_tracers ? COPIES_ON : COPIES_OFF;
+	return s->clock || s->nr_aux_progs ? COPIES_ON : COPIES_OFF;
 }
 
 const char *copies_name(enum copies copies)

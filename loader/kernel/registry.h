@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 #include <linux/types.h>
-#include "report.h"
-#include "mps_types.h"
+#include "cli/error.h"
+#include "model/types.h"
 
 #define BPFFS "/sys/fs/bpf"
 #define PIN_DIR BPFFS "/mptcp-sched"
 #define MAX_HOOKS 8
 
-/* Behind a scheduler's name in the pins of its tracing programs (tracers.h). */
-#define TRACER_MARK '@'
-#define MAX_TRACERS 16
+/* Behind a scheduler's name in the pins of its clock and its other programs (aux_progs.h). */
+#define AUX_MARK '@'
+#define MAX_AUX_PROGS 16
 
 /* Whether data may travel twice, by a program that asks for it. */
 enum copies {
@@ -36,15 +36,23 @@ struct sched {
 	__u32 link_id;	 /* 0: registered without a link, or not at all */
 	__u32 prog_id[MAX_HOOKS];
 	unsigned int nr_progs;
-	__u32 btf_id;		   /* of the object, the same for all of its programs */
-	__u32 tracer[MAX_TRACERS]; /* ids of its attached programs other than the hooks */
-	unsigned int nr_tracers;
+	__u32 btf_id;		       /* of the object, the same for all of its programs */
+	__u32 clock;		       /* id of its clock's program, 0: none is registered */
+	__u32 aux_prog[MAX_AUX_PROGS]; /* ids of its attached programs that are no struct_ops */
+	unsigned int nr_aux_progs;
 	__u32 conn_map, subflow_map; /* ids of its statistics maps, 0: it has none */
+};
+
+/* A struct_ops map of a clock. */
+struct clock {
+	__u32 map_id, prog_id;
 };
 
 struct registry {
 	struct sched *sched;
 	unsigned int nr;
+	struct clock *clock;
+	unsigned int nr_clocks;
 	bool complete; /* false: no privilege to look at BPF objects */
 };
 
@@ -58,10 +66,14 @@ struct sched *registry_find(struct registry *r, const char *name);
 enum copies sched_copies(const struct sched *s);
 const char *copies_name(enum copies copies);
 
+/* The program of a clock, by the id of its struct_ops map; 0: it is none. */
+__u32 clock_program(__u32 map_id);
+
 /* PIN_DIR/NAME */
 void pin_path(const char *name, char *buf, size_t size);
 /* Id of the struct_ops link pinned there, 0 if there is none. */
 __u32 pin_link_id(const char *path);
+bool pin_is_link(const char *path);
 bool is_bpffs(const char *path);
 
 #endif /* MPS_REGISTRY_H */

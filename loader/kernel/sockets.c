@@ -5,9 +5,10 @@
 #include <string.h>
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include "inventory.skel.h"
-#include "iter.h"
-#include "sockets.h"
+#include "bpf/inventory.skel.h"
+#include "kernel/iter.h"
+#include "kernel/kern.h"
+#include "kernel/sockets.h"
 
 static int by_identity(const void *a, const void *b)
 {
@@ -32,15 +33,22 @@ static void keep_one_each(struct sockets *s)
 	s->nr = kept + 1;
 }
 
-enum exit_code sockets_open(struct inventory **skel, const char *operation)
+enum exit_code sockets_open(struct inventory **skel)
 {
-	report_libbpf();
-	*skel = inventory__open_and_load();
+	enum exit_code ret;
+
+	error_watch_libbpf();
+	*skel = inventory__open();
 	if (*skel)
+		(*skel)->rodata->fallback_bit = kern_fallback_bit();
+	if (*skel && !inventory__load(*skel))
 		return EX_OK;
-	return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
-		    "the kernel refused the program that lists them (%s)%s", strerror(errno),
-		    libbpf_reason());
+	ret = fail_on(code_of(errno), "MPTCP sockets", "run again with -v",
+		      "the kernel refused the program that lists them (%s)%s", strerror(errno),
+		      libbpf_reason());
+	inventory__destroy(*skel);
+	*skel = NULL;
+	return ret;
 }
 
 void sockets_close(struct inventory *skel)
@@ -48,27 +56,27 @@ void sockets_close(struct inventory *skel)
 	inventory__destroy(skel);
 }
 
-enum exit_code sockets_walk(struct sockets *s, struct inventory *skel, const char *operation)
+enum exit_code sockets_walk(struct sockets *s, struct inventory *skel)
 {
 	memset(s, 0, sizeof(*s));
 	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
 	if (!s->rec)
-		return fail(code_of(errno), operation, "MPTCP sockets", "run again with -v",
-			    "reading the list failed: %s", strerror(errno));
+		return fail_on(code_of(errno), "MPTCP sockets", "run again with -v",
+			       "reading the list failed: %s", strerror(errno));
 	keep_one_each(s);
 	return EX_OK;
 }
 
-enum exit_code sockets_read(struct sockets *s, const char *operation)
+enum exit_code sockets_read(struct sockets *s)
 {
 	struct inventory *skel;
 	enum exit_code ret;
 
 	memset(s, 0, sizeof(*s));
-	ret = sockets_open(&skel, operation);
+	ret = sockets_open(&skel);
 	if (ret != EX_OK)
 		return ret;
-	ret = sockets_walk(s, skel, operation);
+	ret = sockets_walk(s, skel);
 	sockets_close(skel);
 	return ret;
 }
@@ -90,13 +98,13 @@ bool sock_is_connection(const struct mps_sock_rec *rec)
 }
 
 unsigned int sockets_count(const struct sockets *s, bool (*kind)(const struct mps_sock_rec *),
-			   const char *sched, unsigned long netns)
+			   const char *sched, __u32 ops_map)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i < s->nr; i++)
-		n += kind(&s->rec[i]) && (!sched || !strcmp(s->rec[i].sched, sched)) &&
-		     (!netns || s->rec[i].netns == netns);
+		n += kind(&s->rec[i]) && !strcmp(s->rec[i].sched, sched) &&
+		     (!ops_map || s->rec[i].ops_map == ops_map);
 	return n;
 }
 
@@ -167,19 +175,19 @@ const char *state_name(unsigned int tcp_state)
 	return tcp_state < nr && names[tcp_state] ? names[tcp_state] : "other";
 }
 
-const struct out_col listener_cols[] = {
-	{ "pid", "PID", OUT_RIGHT },	  { "command", "COMMAND", OUT_LEFT },
-	{ "local", "ADDRESS", OUT_LEFT }, { "scheduler", "KEEPS", OUT_LEFT },
-	{ NULL, NULL, OUT_LEFT },
+const struct output_col listener_cols[] = {
+	{ "pid", "PID", OUTPUT_RIGHT },	     { "command", "COMMAND", OUTPUT_LEFT },
+	{ "local", "ADDRESS", OUTPUT_LEFT }, { "scheduler", "KEEPS", OUTPUT_LEFT },
+	{ NULL, NULL, OUTPUT_LEFT },
 };
 
-void out_listener(out_t *item, const struct mps_sock_rec *rec, const char *netns)
+void output_listener(output_t *item, const struct mps_sock_rec *rec, const char *netns)
 {
 	char addr[64];
 
-	out_num(item, "pid", rec->pid);
-	out_str(item, "command", "%.16s", rec->comm);
-	out_str(item, "netns", "%s", netns);
-	out_str(item, "local", "%s", addr_text(&rec->local, addr, sizeof(addr)));
-	out_str(item, "scheduler", "%.*s", MPS_NAME_LEN, rec->sched);
+	output_num(item, "pid", rec->pid);
+	output_str(item, "command", "%.16s", rec->comm);
+	output_str(item, "netns", "%s", netns);
+	output_str(item, "local", "%s", addr_text(&rec->local, addr, sizeof(addr)));
+	output_str(item, "scheduler", "%.*s", MPS_NAME_LEN, rec->sched);
 }

@@ -4,7 +4,7 @@
 #define MPS_BUILTIN_H
 
 #include <stddef.h>
-#include "kern.h"
+#include "kernel/kern.h"
 
 struct builtin {
 	const char *name; /* of the scheduler, as the kernel knows it */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "holders.h"
-#include "registry.h"
+#include "kernel/registry.h"
+#include "sched/link_holders.h"
 
 /* nftw() has no argument for its callback */
 static struct {

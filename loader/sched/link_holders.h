@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef MPS_HOLDERS_H
-#define MPS_HOLDERS_H
+#ifndef MPS_LINK_HOLDERS_H
+#define MPS_LINK_HOLDERS_H
 
 #include <stddef.h>
 #include <linux/types.h>
@@ -11,4 +11,4 @@
  */
 void link_holders(__u32 link_id, char *buf, size_t size);
 
-#endif /* MPS_HOLDERS_H */
+#endif /* MPS_LINK_HOLDERS_H */

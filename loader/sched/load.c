@@ -6,14 +6,16 @@
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include "caps.h"
-#include "cmd.h"
-#include "lock.h"
-#include "object.h"
-#include "out.h"
-#include "registry.h"
-#include "tracers.h"
-#include "util.h"
+#include "cli/caps.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/util.h"
+#include "kernel/registry.h"
+#include "sched/aux_progs.h"
+#include "sched/leftovers.h"
+#include "sched/load.h"
+#include "sched/object.h"
+#include "sched/pindir.h"
 
 #define HINT_LIST "`" PROGRAM " list` shows what there is"
 
@@ -24,101 +26,82 @@ static bool is_file(const char *what)
 	return strchr(what, '/') || (len > 2 && !strcmp(what + len - 2, ".o"));
 }
 
-static enum exit_code open_object(struct object *o, const char *operation, const char *what,
-				  enum form form)
+static enum exit_code open_object(struct object *o, const char *what, enum form form)
 {
 	const struct builtin *b = builtin_find(what);
 
 	if (b)
-		return object_open_builtin(o, operation, b, form);
+		return object_open_builtin(o, b, form);
 	if (is_file(what) || is_there(what))
-		return object_open_file(o, operation, what, form);
-	return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
+		return object_open_file(o, what, form);
+	return fail(EX_FAILED, HINT_LIST, "no such scheduler or file");
 }
 
-static enum exit_code check_name(const struct object *o, const char *operation)
+static enum exit_code check_name(const struct object *o)
 {
-	/* TRACER_MARK stands between a name and what belongs to it */
+	/* AUX_MARK stands between a name and what belongs to it */
 	if (strpbrk(o->name, "/@ \t\n") || o->name[0] == '.')
-		return fail(EX_FAILED, operation, o->what, NULL,
-			    "\"%s\" cannot be the name of a pin", o->name);
+		return fail(EX_FAILED, NULL, "\"%s\" cannot be the name of a pin", o->name);
 	if (kern_has_sched(o->name))
-		return fail(EX_FAILED, operation, o->what,
+		return fail(EX_FAILED,
 			    "`" PROGRAM " unload` it first, or give the new one another name",
 			    "a scheduler named %s is registered already", o->name);
 	return EX_OK;
 }
 
-static enum exit_code check_bpffs(const char *operation, const char *object)
-{
-	struct stat st;
-
-	if (!is_bpffs(BPFFS))
-		return fail(EX_FAILED, operation, object, "`mount -t bpf bpf " BPFFS "` mounts it",
-			    BPFFS " is not a bpffs");
-	if (is_there(PIN_DIR) && !is_bpffs(PIN_DIR))
-		return fail(EX_FAILED, operation, object, "unmount what lies over it",
-			    PIN_DIR " is not in a bpffs");
-	if (!stat(PIN_DIR, &st) && st.st_mode & 077)
-		return fail(EX_FAILED, operation, object, "`chmod 700 " PIN_DIR "` closes it",
-			    PIN_DIR " is open to other users (mode %o)", st.st_mode & 07777);
-	return EX_OK;
-}
-
 /* A pin whose scheduler is gone (its link was detached) would stand in the way. */
-static enum exit_code check_pin(const struct object *o, const char *operation, const char *path)
+static enum exit_code check_pin(const char *path)
 {
 	if (!is_there(path))
 		return EX_OK;
-	return fail(EX_FAILED, operation, o->what,
+	return fail(EX_FAILED,
 		    pin_link_id(path) ? "`" PROGRAM " unload` of that name removes it"
 				      : "somebody else put it there: remove it",
 		    "%s exists already", path);
 }
 
-static enum exit_code explain_load(const struct object *o, const char *operation, int err)
+static enum exit_code explain_load(int err)
 {
 	if (err == EPERM || err == EACCES) {
 		/* the verifier refuses with EACCES as well, privilege was checked before */
-		return fail(EX_FAILED, operation, o->what, "run again with -v for the log",
+		return fail(EX_FAILED, "run again with -v for the log",
 			    "the kernel refused its programs%s", libbpf_reason());
 	}
-	return fail(EX_FAILED, operation, o->what, "run again with -v for the log", "%s%s",
-		    strerror(err), libbpf_reason());
+	return fail(EX_FAILED, "run again with -v for the log", "%s%s", strerror(err),
+		    libbpf_reason());
 }
 
 /* The directory is ours alone: a pin in it is a promise that we registered it. */
-static enum exit_code pin(const struct object *o, const char *operation, struct tracers *tracers,
-			  struct bpf_link *link, const char *path)
+static enum exit_code pin(const struct object *o, struct aux_progs *aux, struct bpf_link *link,
+			  const char *path)
 {
 	enum exit_code ret;
 
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		return fail(code_of(errno), operation, o->what, caps_hint(errno, CAP_NEED_PINS),
+		return fail(code_of(errno), caps_hint(errno, CAP_NEED_PINS),
 			    "cannot make " PIN_DIR ": %s", strerror(errno));
-	ret = tracers_pin(tracers, o, operation);
+	ret = aux_progs_pin(aux, o);
 	if (ret == EX_OK && bpf_link__pin(link, path))
-		ret = fail(code_of(errno), operation, o->what, caps_hint(errno, CAP_NEED_PINS),
+		ret = fail(code_of(errno), caps_hint(errno, CAP_NEED_PINS),
 			   "cannot pin it at %s: %s", path, strerror(errno));
 	return ret;
 }
 
 /* Registration lives as long as the link: until it is pinned, that is this process. */
-static enum exit_code register_and_pin(struct object *o, const char *operation,
-				       struct tracers *tracers, const char *path)
+static enum exit_code register_and_pin(struct object *o, struct aux_progs *aux, const char *path)
 {
 	struct bpf_link *link;
 	enum exit_code ret;
 
-	report_libbpf();
+	error_watch_libbpf();
 	link = bpf_map__attach_struct_ops(o->ops);
 	if (!link && errno == EEXIST)
-		return check_name(o, operation);
+		return check_name(o);
 	if (!link)
-		return fail(code_of(errno), operation, o->what, "run again with -v for the log",
+		return fail(code_of(errno), "run again with -v for the log",
 			    "the kernel refused to register %s: %s%s", o->name, strerror(errno),
 			    libbpf_reason());
-	ret = pin(o, operation, tracers, link, path);
+	ret = pin(o, aux, link, path);
 	/* the pin keeps it; without one it goes at once, not when the kernel finds the time */
 	if (ret != EX_OK)
 		bpf_link_detach(bpf_link__fd(link));
@@ -128,27 +111,29 @@ static enum exit_code register_and_pin(struct object *o, const char *operation,
 }
 
 /* The clock ticks before the first connection can have the scheduler. */
-static enum exit_code start(struct object *o, const char *operation, const char *path,
-			    enum copies *copies)
+static enum exit_code start(struct object *o, const char *path, enum copies *copies)
 {
-	struct tracers tracers;
-	enum exit_code ret = tracers_attach(&tracers, o, operation);
+	struct aux_progs aux;
+	enum exit_code ret = aux_progs_attach(&aux, o);
+	sigset_t before;
 
 	if (ret != EX_OK)
 		return ret;
-	*copies = !o->asks ? COPIES_NONE : tracers.nr ? COPIES_ON : COPIES_OFF;
-	ret = register_and_pin(o, operation, &tracers, path);
+	*copies = !o->asks ? COPIES_NONE : aux.nr && !o->silent ? COPIES_ON : COPIES_OFF;
+	signals_hold(&before);
+	ret = register_and_pin(o, &aux, path);
+	signals_let(&before);
 	if (ret == EX_OK) {
-		tracers_keep(&tracers);
+		aux_progs_keep(&aux);
 		return EX_OK;
 	}
-	tracers_undo(&tracers, o);
+	aux_progs_undo(&aux, o);
 	/* may fail: others are in it */
 	rmdir(PIN_DIR);
 	return ret;
 }
 
-static enum exit_code load_object(struct object *o, const char *operation, const struct args *args)
+static enum exit_code load_object(struct object *o, const struct settings *settings)
 {
 	char path[128];
 	enum copies copies;
@@ -156,75 +141,61 @@ static enum exit_code load_object(struct object *o, const char *operation, const
 	unsigned int i;
 	bool can_ask;
 
-	for (i = 0; i < args->nr_set; i++) {
-		ret = object_set(o, operation, args->set[i]);
+	for (i = 0; i < settings->nr; i++) {
+		ret = object_set(o, settings->word[i]);
 		if (ret != EX_OK)
 			return ret;
 	}
-	ret = check_name(o, operation);
+	ret = check_name(o);
 	if (ret == EX_OK)
-		ret = check_bpffs(operation, o->what);
+		ret = pindir_require();
 	pin_path(o->name, path, sizeof(path));
 	if (ret == EX_OK)
-		ret = check_pin(o, operation, path);
+		ret = check_pin(path);
 	if (ret != EX_OK)
 		return ret;
-	can_ask = tracers_choose(o);
-	ret = tracers_check_pins(o, operation);
+	can_ask = aux_progs_choose(o);
+	leftovers_remove(o->name);
+	ret = aux_progs_check_pins(o);
 	if (ret != EX_OK)
 		return ret;
 	/* a user's object in section .struct_ops: with a link it can be pinned as well */
 	bpf_map__set_map_flags(o->ops, bpf_map__map_flags(o->ops) | BPF_F_LINK);
-	report_libbpf();
+	if (o->clock)
+		bpf_map__set_map_flags(o->clock, bpf_map__map_flags(o->clock) | BPF_F_LINK);
+	error_watch_libbpf();
 	if (bpf_object__load(o->bpf))
-		return explain_load(o, operation, errno);
-	ret = start(o, operation, path, &copies);
+		return explain_load(errno);
+	ret = start(o, path, &copies);
 	if (ret != EX_OK)
 		return ret;
-	out_str(out_root(), "copies", "%s", copies_name(copies));
+	output_str(output_root(), "copies", "%s", copies_name(copies));
 	if (!can_ask)
-		out_note("%s makes no copies of data: they take the kfunc " RETRANS_KFUNC
-			 " of the bridge module " BRIDGE "; install it with DKMS or `make kmod "
-			 "kmod-install`, then unload %s and load it again",
-			 o->name, o->name);
+		output_note("%s makes no copies of data: they take the kfunc " RETRANS_KFUNC
+			    " of the bridge module; %s, then unload %s and load it again (%s)",
+			    o->name, kern_retrans_trouble()->todo, o->name,
+			    kern_retrans_trouble()->why);
 	return EX_OK;
 }
 
-enum exit_code load_sched(const char *operation, const char *what, const struct args *args,
-			  char *name)
+enum exit_code load_sched(const char *what, const struct settings *settings, char *name)
 {
+	ERROR_ABOUT(NULL, what);
 	struct object o;
 	struct kern k;
 	enum exit_code ret;
 
 	/* what can be wrong with the words is told before the kernel is touched */
 	if (!builtin_find(what) && !is_there(what))
-		return fail(EX_FAILED, operation, what, HINT_LIST, "no such scheduler or file");
-	ret = kern_require(operation, what, &k);
+		return fail(EX_FAILED, HINT_LIST, "no such scheduler or file");
+	ret = kern_require(&k);
 	if (ret == EX_OK)
-		ret = open_object(&o, operation, what, k.form);
+		ret = open_object(&o, what, k.form);
 	if (ret != EX_OK)
 		return ret;
-	ret = load_object(&o, operation, args);
+	ret = load_object(&o, settings);
 	if (ret == EX_OK)
 		snprintf(name, MPS_NAME_LEN, "%s", o.name);
 	object_close(&o);
 	return ret;
-}
-
-enum exit_code cmd_load(const struct args *args)
-{
-	char name[MPS_NAME_LEN], path[128];
-	enum exit_code ret = lock_take("load", args->word[0], args->timeout);
-
-	if (ret == EX_OK)
-		ret = load_sched("load", args->word[0], args, name);
-	if (ret != EX_OK)
-		return ret;
-	pin_path(name, path, sizeof(path));
-	out_str(out_root(), "loaded", "%s", name);
-	out_str(out_root(), "pin", "%s", path);
-	out_line("%s is registered and pinned at %s", name, path);
-	out_line("`" PROGRAM " use %s` selects it in a network namespace", name);
-	return EX_OK;
 }

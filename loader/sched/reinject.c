@@ -7,12 +7,14 @@
 #include <sys/stat.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include "caps.h"
-#include "kern.h"
-#include "progmaps.h"
-#include "reinject.h"
-#include "reinject.skel.h"
-#include "util.h"
+#include "bpf/reinject.skel.h"
+#include "cli/caps.h"
+#include "cli/signals.h"
+#include "cli/util.h"
+#include "kernel/kern.h"
+#include "kernel/progmaps.h"
+#include "sched/pindir.h"
+#include "sched/reinject.h"
 
 #define HINT_STALE "`" PROGRAM " unload --all` removes it"
 
@@ -59,12 +61,15 @@ static int find(struct attached *a)
 	a->link = bpf_obj_get(REINJECT_PIN);
 	if (a->link < 0)
 		return -errno;
-	if (bpf_link_get_info_by_fd(a->link, &info, &len) || !info.prog_id) {
+	a->prog_id = bpf_link_get_info_by_fd(a->link, &info, &len) ? 0
+		     : info.type == BPF_LINK_TYPE_STRUCT_OPS
+			     ? clock_program(info.struct_ops.map_id)
+			     : info.prog_id; /* that of an earlier version */
+	if (!a->prog_id) {
 		forget(a);
 		return -ESTALE;
 	}
-	a->prog_id = info.prog_id;
-	a->map = map_of(info.prog_id);
+	a->map = map_of(a->prog_id);
 	if (a->map < 0) {
 		int err = a->map;
 
@@ -74,42 +79,42 @@ static int find(struct attached *a)
 	return 0;
 }
 
-static enum exit_code attach_and_pin(struct reinject *skel, const char *operation,
-				     const char *object)
+static enum exit_code attach_and_pin(struct reinject *skel)
 {
-	struct bpf_link *link = bpf_program__attach(skel->progs.reinject);
+	struct bpf_link *link = bpf_map__attach_struct_ops(skel->maps.default_clock);
 	enum exit_code ret = EX_OK;
 
 	if (!link)
-		return fail(code_of(errno), operation, object, "run again with -v for the log",
-			    "the kernel refused to attach the program that asks for copies: %s%s",
+		return fail(code_of(errno), "run again with -v for the log",
+			    "the kernel refused to register the clock that asks for copies: %s%s",
 			    strerror(errno), libbpf_reason());
 	if (mkdir(PIN_DIR, 0700) && errno != EEXIST)
-		ret = fail(code_of(errno), operation, object, caps_hint(errno, CAP_NEED_PINS),
+		ret = fail(code_of(errno), caps_hint(errno, CAP_NEED_PINS),
 			   "cannot make " PIN_DIR ": %s", strerror(errno));
 	else if (bpf_obj_pin(bpf_link__fd(link), REINJECT_PIN))
-		ret = fail(code_of(errno), operation, object, NULL,
-			   "cannot pin it at " REINJECT_PIN ": %s", strerror(errno));
+		ret = fail(code_of(errno), NULL, "cannot pin it at " REINJECT_PIN ": %s",
+			   strerror(errno));
 	/* the pin keeps it */
+	bpf_link__disconnect(link);
 	bpf_link__destroy(link);
 	return ret;
 }
 
-static enum exit_code attach(const char *operation, const char *object)
+static enum exit_code attach(void)
 {
 	struct reinject *skel;
 	enum exit_code ret;
 
-	if (!is_bpffs(BPFFS))
-		return fail(EX_FAILED, operation, object, "`mount -t bpf bpf " BPFFS "` mounts it",
-			    BPFFS " is not a bpffs");
-	report_libbpf();
+	ret = pindir_require();
+	if (ret != EX_OK)
+		return ret;
+	error_watch_libbpf();
 	skel = reinject__open_and_load();
 	if (!skel)
-		return fail(code_of(errno), operation, object, "run again with -v for the log",
+		return fail(code_of(errno), "run again with -v for the log",
 			    "the kernel refused the program that asks for copies (%s)%s",
 			    strerror(errno), libbpf_reason());
-	ret = attach_and_pin(skel, operation, object);
+	ret = attach_and_pin(skel);
 	reinject__destroy(skel);
 	return ret;
 }
@@ -195,30 +200,27 @@ static void sweep(int map)
 	netns_free(&l);
 }
 
-static enum exit_code require_kfunc(const char *operation, const char *object)
+static enum exit_code require_kfunc(void)
 {
 	struct kern k;
-	enum exit_code ret = kern_require(operation, object, &k);
+	enum exit_code ret = kern_require(&k);
 
 	if (ret != EX_OK || kern_want_retrans())
 		return ret;
-	return fail(EX_KERNEL, operation, object,
-		    "install the bridge with DKMS or `make kmod kmod-install`; where it is "
-		    "installed, `dmesg` has its reason",
-		    "copies take the kfunc " RETRANS_KFUNC " of the bridge module " BRIDGE
-		    ", which could not be loaded");
+	return fail(EX_KERNEL, kern_retrans_trouble()->todo,
+		    "copies take the kfunc " RETRANS_KFUNC " of the bridge module, and %s",
+		    kern_retrans_trouble()->why);
 }
 
-static enum exit_code opt_in(const char *operation, const char *object, const struct netns *ns,
-			     int map, bool *was_on)
+static enum exit_code opt_in(const struct netns *ns, int map, bool *was_on)
 {
 	struct mps_reinject_ns zero = { 0 };
 	__u64 cookie;
 	int err = netns_cookie(ns, &cookie);
 
 	if (err)
-		return fail(code_of(-err), operation, object, NULL,
-			    "the namespace's cookie cannot be read: %s", strerror(-err));
+		return fail(code_of(-err), NULL, "the namespace's cookie cannot be read: %s",
+			    strerror(-err));
 	sweep(map);
 	*was_on = false;
 	if (!bpf_map_update_elem(map, &cookie, &zero, BPF_NOEXIST))
@@ -226,36 +228,45 @@ static enum exit_code opt_in(const char *operation, const char *object, const st
 	*was_on = errno == EEXIST;
 	if (*was_on)
 		return EX_OK;
-	return fail(code_of(errno), operation, object,
-		    "`" PROGRAM " use default` turns it off in other namespaces",
+	return fail(code_of(errno), "`" PROGRAM " use default` turns it off in other namespaces",
 		    "no room for another namespace (%s)", strerror(errno));
 }
 
-enum exit_code reinject_on(const char *operation, const char *object, const struct netns *ns,
-			   bool *was_on)
+static enum exit_code turn_on(const struct netns *ns, bool *was_on)
 {
+	enum exit_code ret = EX_OK;
 	struct attached a;
-	enum exit_code ret = require_kfunc(operation, object);
-	int err;
+	int err = find(&a);
 
-	if (ret != EX_OK)
-		return ret;
-	err = find(&a);
 	if (err == -ENOENT) {
-		ret = attach(operation, object);
+		ret = attach();
 		err = ret == EX_OK ? find(&a) : 0;
 	}
 	if (ret == EX_OK && err)
-		ret = fail(code_of(-err), operation, object, HINT_STALE,
+		ret = fail(code_of(-err), HINT_STALE,
 			   REINJECT_PIN " is not what this version puts there (%s)",
 			   strerror(-err));
 	else if (ret == EX_OK)
-		ret = opt_in(operation, object, ns, a.map, was_on);
+		ret = opt_in(ns, a.map, was_on);
 	if (ret != EX_OK && a.map >= 0 && is_empty(a.map))
 		detach(&a);
 	forget(&a);
 	if (ret != EX_OK)
 		rmdir(PIN_DIR);
+	return ret;
+}
+
+enum exit_code reinject_on(const struct netns *ns, bool *was_on)
+{
+	enum exit_code ret = require_kfunc();
+	sigset_t before;
+
+	if (ret != EX_OK)
+		return ret;
+	/* a program that no namespace asks for would stay attached */
+	signals_hold(&before);
+	ret = turn_on(ns, was_on);
+	signals_let(&before);
 	return ret;
 }
 
@@ -265,10 +276,15 @@ bool reinject_off(const struct netns *ns)
 	bool was_on = false;
 	__u64 cookie;
 
+	if (pindir_out_of_sight()) {
+		output_note("if data was copied early here, it still is: " PINS_OUT_OF_SIGHT
+			    "; " HINT_OUTSIDE);
+		return false;
+	}
 	if (!is_there(REINJECT_PIN)) {
 		if (caps_hint(errno, CAP_NEED_PINS))
-			out_note("if data was copied early here, it still is: %s",
-				 caps_hint(errno, CAP_NEED_PINS));
+			output_note("if data was copied early here, it still is: %s",
+				    caps_hint(errno, CAP_NEED_PINS));
 		return false;
 	}
 	if (!find(&a)) {
@@ -282,7 +298,7 @@ bool reinject_off(const struct netns *ns)
 	return was_on;
 }
 
-bool reinject_remove(const char *operation, enum exit_code *ret)
+bool reinject_remove(enum exit_code *ret)
 {
 	struct attached a;
 	int err;
@@ -296,7 +312,7 @@ bool reinject_remove(const char *operation, enum exit_code *ret)
 		a.link = a.map = -1, a.prog_id = 0;
 	err = detach(&a);
 	if (err)
-		*ret = fail(code_of(-err), operation, REINJECT_PIN, NULL, "%s", strerror(-err));
+		*ret = fail_on(code_of(-err), REINJECT_PIN, NULL, "%s", strerror(-err));
 	return !err;
 }
 

@@ -10,17 +10,16 @@
 #define MPS_REINJECT_CMD_H
 
 #include <stdbool.h>
-#include "mps_reinject.h"
-#include "netns.h"
-#include "registry.h"
-#include "report.h"
+#include "cli/error.h"
+#include "kernel/netns.h"
+#include "kernel/registry.h"
+#include "common/reinject.h"
 
 /* No scheduler can have a name that begins like this. */
 #define REINJECT_PIN PIN_DIR "/@reinject"
 
 /* Opted in already? Then *was_on, and nothing changes. Else all is undone on failure. */
-enum exit_code reinject_on(const char *operation, const char *object, const struct netns *ns,
-			   bool *was_on);
+enum exit_code reinject_on(const struct netns *ns, bool *was_on);
 
 /*
  * Also forgets namespaces that are gone. When none is left the program goes.
@@ -29,7 +28,7 @@ enum exit_code reinject_on(const char *operation, const char *object, const stru
 bool reinject_off(const struct netns *ns);
 
 /* Detaches it, whoever opted in. False where it is not there. */
-bool reinject_remove(const char *operation, enum exit_code *ret);
+bool reinject_remove(enum exit_code *ret);
 
 /* To read it: a descriptor of the map, or a negative errno. */
 int reinject_map(void);

@@ -4,18 +4,17 @@
 #define MPS_SELECT_H
 
 #include <stdbool.h>
-#include "args.h"
-#include "netns.h"
+#include "kernel/netns.h"
+#include "sched/load.h"
 
 /*
  * Makes the scheduler known to the kernel: one that comes with the command is
- * loaded, with the tunables of args, where it is not; others must be there.
+ * loaded, with these settings, where it is not; others must be there.
  */
-enum exit_code select_prepare(const char *operation, const char *name, const struct args *args,
-			      bool *loaded);
+enum exit_code select_prepare(const char *name, const struct settings *settings, bool *loaded);
 
 /* May early copies be asked for with it? */
-enum exit_code select_check_reinject(const char *operation, const char *name);
+enum exit_code select_check_reinject(const char *name);
 
 struct selected {
 	char before[MPS_NAME_LEN];
@@ -27,7 +26,7 @@ struct selected {
  * Selects it, with early copies or without; nothing has changed where that
  * fails. What there is to say of a namespace that is gone is the caller's.
  */
-enum exit_code select_in(const char *operation, const struct netns *ns, const char *name,
-			 bool reinject, struct selected *done);
+enum exit_code select_in(const struct netns *ns, const char *name, bool reinject,
+			 struct selected *done);
 
 #endif /* MPS_SELECT_H */

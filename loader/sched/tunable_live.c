@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
-#include "loaded.h"
-#include "progmaps.h"
+#include "kernel/progmaps.h"
+#include "sched/tunable_live.h"
 
 /* libbpf names the section's type in its map, so nothing hangs on names. */
-static void find_sections(struct loaded *l, const struct sched *s, const __u32 *datasec)
+static void find_sections(struct tunable_live *l, const struct sched *s, const __u32 *datasec)
 {
 	struct bpf_map_info info;
 	struct progmaps maps;
@@ -37,8 +37,9 @@ static void find_sections(struct loaded *l, const struct sched *s, const __u32 *
 	}
 }
 
-enum exit_code loaded_open_sched(struct loaded *l, const char *operation, const struct sched *s)
+enum exit_code tunable_live_open_sched(struct tunable_live *l, const struct sched *s)
 {
+	ERROR_ABOUT(NULL, s->name);
 	__u32 datasec[NR_TUNABLE_SECTIONS] = { 0 };
 	enum exit_code ret;
 	unsigned int i;
@@ -48,13 +49,13 @@ enum exit_code loaded_open_sched(struct loaded *l, const char *operation, const 
 	for (i = 0; i < NR_TUNABLE_SECTIONS; i++)
 		l->section[i].map = -1;
 	if (!s->map_id)
-		return fail(EX_FAILED, operation, s->name, "`" PROGRAM " list` shows what there is",
+		return fail(EX_FAILED, "`" PROGRAM " list` shows what there is",
 			    "it is part of the kernel or of a kernel module and has no tunables");
 	l->btf = s->btf_id ? btf__load_from_kernel_by_id(s->btf_id) : NULL;
 	if (!l->btf)
-		return fail(EX_FAILED, operation, s->name, NULL,
+		return fail(EX_FAILED, NULL,
 			    "it was loaded without the types (BTF) that describe its tunables");
-	ret = tunables_read(&l->tunables, operation, s->name, l->btf);
+	ret = tunable_table_read(&l->tunables, l->btf);
 	for (i = 0; i < l->tunables.nr; i++)
 		datasec[l->tunables.t[i].section] = l->tunables.t[i].datasec;
 	if (ret == EX_OK)
@@ -62,8 +63,9 @@ enum exit_code loaded_open_sched(struct loaded *l, const char *operation, const 
 	return ret;
 }
 
-enum exit_code loaded_open(struct loaded *l, const char *operation, const char *name)
+enum exit_code tunable_live_open(struct tunable_live *l, const char *name)
 {
+	ERROR_ABOUT(NULL, name);
 	struct registry r;
 	struct sched *s;
 	enum exit_code ret;
@@ -72,27 +74,26 @@ enum exit_code loaded_open(struct loaded *l, const char *operation, const char *
 	l->section[TUNABLE_FIXED].map = l->section[TUNABLE_LIVE].map = -1;
 	registry_read(&r);
 	s = registry_find(&r, name);
-	ret = s ? loaded_open_sched(l, operation, s)
-		: fail(EX_FAILED, operation, name, "`" PROGRAM " load` loads it",
-		       "no such scheduler is loaded");
+	ret = s ? tunable_live_open_sched(l, s)
+		: fail(EX_FAILED, "`" PROGRAM " load` loads it", "no such scheduler is loaded");
 	l->name = name;
 	registry_free(&r);
 	return ret;
 }
 
-void loaded_close(struct loaded *l)
+void tunable_live_close(struct tunable_live *l)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_TUNABLE_SECTIONS; i++)
 		if (l->section[i].map >= 0)
 			close(l->section[i].map);
-	tunables_free(&l->tunables);
+	tunable_table_free(&l->tunables);
 	btf__free(l->btf);
 	l->btf = NULL;
 }
 
-int loaded_value(const struct loaded *l, const struct tunable *t, __u32 *value)
+int tunable_live_value(const struct tunable_live *l, const struct tunable *t, __u32 *value)
 {
 	const size_t size = l->section[t->section].size;
 	char *data = malloc(size ?: 1);
@@ -109,21 +110,21 @@ int loaded_value(const struct loaded *l, const struct tunable *t, __u32 *value)
 	return err;
 }
 
-enum exit_code loaded_check_live(const struct loaded *l, const char *operation,
-				 const struct tunable *t)
+enum exit_code tunable_live_check(const struct tunable_live *l, const struct tunable *t)
 {
+	ERROR_ABOUT(NULL, l->name);
 	char hint[200];
 
 	if (t->section == TUNABLE_LIVE)
 		return EX_OK;
 	snprintf(hint, sizeof(hint), "unload %s and load it with --set %s=...", l->name, t->name);
-	return fail(EX_FAILED, operation, l->name, hint,
+	return fail(EX_FAILED, hint,
 		    "%s is fixed at load: code that it switches off is not in the kernel", t->name);
 }
 
-enum exit_code loaded_set(const struct loaded *l, const char *operation, const struct tunable *t,
-			  __u32 value)
+enum exit_code tunable_live_set(const struct tunable_live *l, const struct tunable *t, __u32 value)
 {
+	ERROR_ABOUT(NULL, l->name);
 	const size_t size = l->section[t->section].size;
 	void *data = MAP_FAILED;
 
@@ -132,7 +133,7 @@ enum exit_code loaded_set(const struct loaded *l, const char *operation, const s
 		data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			    l->section[t->section].map, 0);
 	if (data == MAP_FAILED)
-		return fail(code_of(errno), operation, l->name, NULL,
+		return fail(code_of(errno), NULL,
 			    "the map with its tunables cannot be written in place: %s",
 			    strerror(errno));
 	__atomic_store_n((__u32 *)((char *)data + t->offset), value, __ATOMIC_RELEASE);

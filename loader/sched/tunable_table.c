@@ -4,11 +4,11 @@
 #include <string.h>
 #include <bpf/btf.h>
 #include <json-c/json.h>
-#include "tunables.h"
-#include "util.h"
+#include "cli/util.h"
+#include "sched/tunable_table.h"
 
 #define TAG_TUNABLE "mps:tunable:"
-#define HINT_MACRO "MPS_TUNABLE() of bpf/tunable.h makes one"
+#define HINT_MACRO "MPS_TUNABLE() of bpf/frame/tunables.h makes one"
 
 const char *const tunable_section[NR_TUNABLE_SECTIONS] = { ".rodata", ".data" };
 
@@ -41,8 +41,7 @@ static bool find_place(const struct btf *btf, __u32 var, struct tunable *t)
 	return false;
 }
 
-enum exit_code tunables_read(struct tunables *ts, const char *operation, const char *what,
-			     const struct btf *btf)
+enum exit_code tunable_table_read(struct tunable_table *ts, const struct btf *btf)
 {
 	unsigned int id;
 
@@ -57,11 +56,11 @@ enum exit_code tunables_read(struct tunables *ts, const char *operation, const c
 			continue;
 		t.name = name_of(btf, type->type);
 		if (!find_place(btf, type->type, &t))
-			return fail(EX_FAILED, operation, what, HINT_MACRO,
+			return fail(EX_FAILED, HINT_MACRO,
 				    "its tunable %s is no 32-bit variable in .rodata or .data",
 				    t.name);
-		if (tunable_parse_tag(&t, tag + strlen(TAG_TUNABLE)))
-			return fail(EX_FAILED, operation, what, HINT_MACRO,
+		if (tunable_value_parse_tag(&t, tag + strlen(TAG_TUNABLE)))
+			return fail(EX_FAILED, HINT_MACRO,
 				    "its tunable %s has a tag that is not MIN:MAX:SCALE:TEXT",
 				    t.name);
 		ts->t = grow(ts->t, ts->nr, sizeof(t));
@@ -70,13 +69,14 @@ enum exit_code tunables_read(struct tunables *ts, const char *operation, const c
 	return EX_OK;
 }
 
-void tunables_free(struct tunables *ts)
+void tunable_table_free(struct tunable_table *ts)
 {
 	free(ts->t);
 	memset(ts, 0, sizeof(*ts));
 }
 
-const struct tunable *tunables_find(const struct tunables *ts, const char *name, size_t len)
+const struct tunable *tunable_table_find(const struct tunable_table *ts, const char *name,
+					 size_t len)
 {
 	unsigned int i;
 
@@ -86,46 +86,79 @@ const struct tunable *tunables_find(const struct tunables *ts, const char *name,
 	return NULL;
 }
 
-void tunables_describe(const struct tunables *ts, char *buf, size_t size)
+static const char *with_range(const struct tunable *t, char *buf, size_t size)
 {
+	char min[32], max[32];
+
+	tunable_value_format(t, t->min, min, sizeof(min));
+	tunable_value_format(t, t->max, max, sizeof(max));
+	snprintf(buf, size, "%s (%s to %s)", t->name, min, max);
+	return buf;
+}
+
+void tunable_table_describe(const struct tunable_table *ts, char *buf, size_t size)
+{
+	char one[200];
 	size_t at = 0;
 	unsigned int i;
 
 	snprintf(buf, size, "it has no tunables");
-	for (i = 0; i < ts->nr && at < size; i++) {
-		const struct tunable *t = &ts->t[i];
-		char min[32], max[32];
-
-		tunable_format(t, t->min, min, sizeof(min));
-		tunable_format(t, t->max, max, sizeof(max));
-		at += (size_t)snprintf(buf + at, size - at, "%s%s (%s to %s)", i ? ", " : "it has ",
-				       t->name, min, max);
-	}
+	for (i = 0; i < ts->nr && at < size; i++)
+		at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? ", " : "it has ",
+				       with_range(&ts->t[i], one, sizeof(one)));
 }
 
-enum exit_code tunables_parse(const struct tunables *ts, const char *operation, const char *what,
-			      const char *setting, const struct tunable **t, __u32 *value)
+static enum exit_code check_word(enum exit_code code, const char *setting)
 {
-	const char *eq = strchr(setting, '='), *why;
-	char hint[512];
+	const char *why = tunable_value_check_form(setting);
 
-	tunables_describe(ts, hint, sizeof(hint));
-	if (!eq || eq == setting)
-		return fail(EX_USAGE, operation, what, hint, "%s is not NAME=VALUE", setting);
-	*t = tunables_find(ts, setting, (size_t)(eq - setting));
-	if (!*t)
-		return fail(EX_FAILED, operation, what, hint, "no tunable %.*s",
-			    (int)(eq - setting), setting);
-	why = tunable_parse_value(*t, eq + 1, value);
-	if (why)
-		return fail(EX_FAILED, operation, what, hint, "%s: %s", setting, why);
-	return EX_OK;
+	if (!why)
+		return EX_OK;
+	return fail(code, "`" PROGRAM " list --verbose` shows tunables", "%s%s%s", setting,
+		    strncmp(why, "not", 3) ? ": " : " is ", why);
 }
 
-void out_tunable(struct json_object *obj, const char *key, const struct tunable *t, __u32 value)
+enum exit_code tunable_table_check_words(enum exit_code code, const char *const *settings,
+					 unsigned int nr)
+{
+	enum exit_code ret = EX_OK;
+	unsigned int i, j;
+
+	for (i = 0; i < nr && ret == EX_OK; i++) {
+		const size_t len = strcspn(settings[i], "=") + 1;
+
+		ret = check_word(code, settings[i]);
+		for (j = 0; j < i && ret == EX_OK; j++)
+			if (!strncmp(settings[i], settings[j], len))
+				ret = fail(code, "leave one of them out",
+					   "%.*s is given twice: %s and %s", (int)len - 1,
+					   settings[i], settings[j], settings[i]);
+	}
+	return ret;
+}
+
+enum exit_code tunable_table_parse(const struct tunable_table *ts, const char *setting,
+				   const struct tunable **t, __u32 *value)
+{
+	const size_t len = strcspn(setting, "=");
+	char hint[512], one[200];
+	const char *why;
+
+	*t = tunable_table_find(ts, setting, len);
+	tunable_table_describe(ts, hint, sizeof(hint));
+	if (!*t)
+		return fail(EX_FAILED, hint, "no tunable %.*s", (int)len, setting);
+	why = tunable_value_parse(*t, setting[len] ? setting + len + 1 : "", value);
+	if (!why)
+		return EX_OK;
+	snprintf(hint, sizeof(hint), "it has %s", with_range(*t, one, sizeof(one)));
+	return fail(EX_FAILED, hint, "%s: %s", setting, why);
+}
+
+void output_tunable(struct json_object *obj, const char *key, const struct tunable *t, __u32 value)
 {
 	char text[32];
 
-	tunable_format(t, value, text, sizeof(text));
+	tunable_value_format(t, value, text, sizeof(text));
 	json_object_object_add(obj, key, json_object_new_double_s((double)value / t->scale, text));
 }

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tunable.h"
+#include "sched/tunable_value.h"
 
 /* Keeps every intermediate product below 2^63. */
 #define MAX_INT_DIGITS 10
 #define MAX_FRAC_DIGITS 6
+#define MAX_SETTING 10000 /* characters that are looked at, whatever they are worth */
 #define MAX_SCALE 1000000UL
 
 static int tag_number(const char **tag, __u32 *value)
@@ -27,7 +28,7 @@ static int tag_number(const char **tag, __u32 *value)
 	return 0;
 }
 
-int tunable_parse_tag(struct tunable *t, const char *tag)
+int tunable_value_parse_tag(struct tunable *t, const char *tag)
 {
 	if (tag_number(&tag, &t->min) || tag_number(&tag, &t->max) || tag_number(&tag, &t->scale))
 		return -EINVAL;
@@ -47,7 +48,24 @@ static unsigned int digits(const char **text, unsigned long long *value, unsigne
 	return n;
 }
 
-const char *tunable_parse_value(const struct tunable *t, const char *text, __u32 *value)
+const char *tunable_value_check_form(const char *setting)
+{
+	const char *text = strchr(setting, '=');
+	unsigned long long ignored = 0;
+	unsigned int whole, frac = 0;
+
+	if (!text || text == setting)
+		return "not NAME=VALUE";
+	text++;
+	whole = digits(&text, &ignored, MAX_SETTING);
+	if (*text == '.') {
+		text++;
+		frac = digits(&text, &ignored, MAX_SETTING);
+	}
+	return *text || !(whole + frac) ? "its value is not a decimal number" : NULL;
+}
+
+const char *tunable_value_parse(const struct tunable *t, const char *text, __u32 *value)
 {
 	unsigned long long number = 0, unit = 1;
 	unsigned int whole, frac = 0, i;
@@ -77,7 +95,7 @@ const char *tunable_parse_value(const struct tunable *t, const char *text, __u32
 	return NULL;
 }
 
-void tunable_format(const struct tunable *t, __u32 value, char *buf, size_t size)
+void tunable_value_format(const struct tunable *t, __u32 value, char *buf, size_t size)
 {
 	unsigned long long rest = value % t->scale;
 	size_t len;

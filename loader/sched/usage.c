@@ -2,20 +2,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util.h"
-#include "world.h"
+#include "cli/util.h"
+#include "sched/usage.h"
 
-static void tally(struct world *w)
+static void tally(struct usage *u)
 {
 	unsigned int i;
 
-	w->tally = calloc(w->namespaces.nr + 1, sizeof(*w->tally));
-	if (!w->tally)
+	u->tally = calloc(u->namespaces.nr + 1, sizeof(*u->tally));
+	if (!u->tally)
 		out_of_memory();
-	for (i = 0; i < w->sockets.nr; i++) {
-		const struct mps_sock_rec *rec = &w->sockets.rec[i];
-		struct netns *ns = netns_find(&w->namespaces, rec->netns);
-		struct tally *t = ns ? &w->tally[ns - w->namespaces.ns] : NULL;
+	for (i = 0; i < u->sockets.nr; i++) {
+		const struct mps_sock_rec *rec = &u->sockets.rec[i];
+		struct netns *ns = netns_find(&u->namespaces, rec->netns);
+		struct tally *t = ns ? &u->tally[ns - u->namespaces.ns] : NULL;
 
 		if (t && sock_is_connection(rec))
 			t->connections++;
@@ -24,36 +24,36 @@ static void tally(struct world *w)
 	}
 }
 
-enum exit_code world_read(struct world *w, const char *operation)
+enum exit_code usage_read(struct usage *u)
 {
 	enum exit_code ret;
 
-	memset(w, 0, sizeof(*w));
-	registry_read(&w->schedulers);
-	netns_read(&w->namespaces);
-	ret = sockets_read(&w->sockets, operation);
+	memset(u, 0, sizeof(*u));
+	registry_read(&u->schedulers);
+	netns_read(&u->namespaces);
+	ret = sockets_read(&u->sockets);
 	if (ret == EX_OK)
-		tally(w);
+		tally(u);
 	return ret;
 }
 
-void world_free(struct world *w)
+void usage_free(struct usage *u)
 {
-	registry_free(&w->schedulers);
-	netns_free(&w->namespaces);
-	sockets_free(&w->sockets);
-	free(w->tally);
+	registry_free(&u->schedulers);
+	netns_free(&u->namespaces);
+	sockets_free(&u->sockets);
+	free(u->tally);
 }
 
-unsigned int world_users(struct world *w, const char *sched, char *labels, size_t size)
+unsigned int usage_selected_in(struct usage *u, const char *sched, char *labels, size_t size)
 {
 	unsigned int i, n = 0;
 	size_t at = 0;
 	char label[256];
 
 	*labels = '\0';
-	for (i = 0; i < w->namespaces.nr; i++) {
-		const struct netns *ns = &w->namespaces.ns[i];
+	for (i = 0; i < u->namespaces.nr; i++) {
+		const struct netns *ns = &u->namespaces.ns[i];
 
 		if (strcmp(ns->sched, sched))
 			continue;
@@ -65,33 +65,34 @@ unsigned int world_users(struct world *w, const char *sched, char *labels, size_
 	return n;
 }
 
-void out_users(out_t *list, const struct netns_list *l, const char *sched)
+void output_users(output_t *list, const struct netns_list *l, const char *sched)
 {
 	char label[256];
 	unsigned int i;
 
 	for (i = 0; i < l->nr; i++)
 		if (!strcmp(l->ns[i].sched, sched))
-			out_word(list, netns_label(&l->ns[i], label, sizeof(label)));
+			output_word(list, netns_label(&l->ns[i], label, sizeof(label)));
 }
 
-void out_listeners(out_t *list, struct world *w, unsigned long netns, const char *sched, bool is)
+void output_listeners(output_t *list, struct usage *u, unsigned long netns, const char *sched,
+		      bool is)
 {
 	char label[256];
 	unsigned int i;
 
-	for (i = 0; i < w->sockets.nr; i++) {
-		const struct mps_sock_rec *rec = &w->sockets.rec[i];
+	for (i = 0; i < u->sockets.nr; i++) {
+		const struct mps_sock_rec *rec = &u->sockets.rec[i];
 		struct netns *ns;
 
 		if (!sock_is_listener(rec) || (netns && rec->netns != netns) ||
 		    !strcmp(rec->sched, sched) != is)
 			continue;
-		ns = netns_find(&w->namespaces, rec->netns);
+		ns = netns_find(&u->namespaces, rec->netns);
 		if (ns)
 			netns_label(ns, label, sizeof(label));
 		else
 			snprintf(label, sizeof(label), "(inode %u)", rec->netns);
-		out_listener(out_item(list), rec, label);
+		output_listener(output_item(list), rec, label);
 	}
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Schedulers, namespaces and sockets together: who uses what. */
-#ifndef MPS_WORLD_H
-#define MPS_WORLD_H
+#ifndef MPS_USAGE_H
+#define MPS_USAGE_H
 
-#include "netns.h"
-#include "out.h"
-#include "registry.h"
-#include "sockets.h"
+#include "cli/output.h"
+#include "kernel/netns.h"
+#include "kernel/registry.h"
+#include "kernel/sockets.h"
 
 struct tally {
 	unsigned int connections, listeners;
 };
 
-struct world {
+struct usage {
 	struct registry schedulers;
 	struct netns_list namespaces;
 	struct sockets sockets;
@@ -20,15 +20,16 @@ struct world {
 };
 
 /* Needs the privileges CAPS_LOOK; the caller frees it in any case. */
-enum exit_code world_read(struct world *w, const char *operation);
-void world_free(struct world *w);
+enum exit_code usage_read(struct usage *u);
+void usage_free(struct usage *u);
 
 /* Labels of the namespaces that select it; returns how many. */
-unsigned int world_users(struct world *w, const char *sched, char *labels, size_t size);
+unsigned int usage_selected_in(struct usage *u, const char *sched, char *labels, size_t size);
 /* The same, each at the list's end. */
-void out_users(out_t *list, const struct netns_list *l, const char *sched);
+void output_users(output_t *list, const struct netns_list *l, const char *sched);
 
 /* Listeners of a namespace (0: any) that keep (`is` true) or do not keep it. */
-void out_listeners(out_t *list, struct world *w, unsigned long netns, const char *sched, bool is);
+void output_listeners(output_t *list, struct usage *u, unsigned long netns, const char *sched,
+		      bool is);
 
-#endif /* MPS_WORLD_H */
+#endif /* MPS_USAGE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdlib.h>
 #include <string.h>
-#include "util.h"
-#include "view.h"
+#include "cli/util.h"
+#include "stats/delta.h"
 
 __u64 subflow_bytes(const struct mps_subflow_rec *rec)
 {
@@ -12,15 +12,15 @@ __u64 subflow_bytes(const struct mps_subflow_rec *rec)
 }
 
 /* The same subflow in the earlier reading; a socket's memory may be another's by now. */
-static const struct mps_subflow_rec *earlier(const struct view *v,
+static const struct mps_subflow_rec *earlier(const struct stats_delta *d,
 					     const struct mps_subflow_rec *rec)
 {
 	const struct mps_subflow_rec *s;
 	unsigned int i, nr;
 
-	if (!v->before)
+	if (!d->before)
 		return NULL;
-	s = reading_subflows(v->before, rec->conn, &nr);
+	s = reading_subflows(d->before, rec->conn, &nr);
 	for (i = 0; i < nr; i++)
 		if (s[i].id == rec->id && s[i].local.port == rec->local.port &&
 		    s[i].remote.port == rec->remote.port)
@@ -29,36 +29,36 @@ static const struct mps_subflow_rec *earlier(const struct view *v,
 }
 
 /* One that is new in a connection that is not began in between. */
-__u64 subflow_fresh(const struct view *v, const struct mps_subflow_rec *rec)
+__u64 subflow_fresh(const struct stats_delta *d, const struct mps_subflow_rec *rec)
 {
-	const struct mps_subflow_rec *before = earlier(v, rec);
+	const struct mps_subflow_rec *before = earlier(d, rec);
 	const __u64 bytes = subflow_bytes(rec), was = before ? subflow_bytes(before) : 0;
 
 	return bytes > was ? bytes - was : 0;
 }
 
-static void add(struct view *v, const struct reading *now, const struct mps_conn_rec *rec)
+static void add(struct stats_delta *d, const struct reading *now, const struct mps_conn_rec *rec)
 {
-	struct conn_view *c = &v->conn[v->nr++];
+	struct conn_delta *c = &d->conn[d->nr++];
 	unsigned int i;
 
 	memset(c, 0, sizeof(*c));
 	c->rec = rec;
-	c->before = v->before ? reading_conn(v->before, rec->sk) : NULL;
+	c->before = d->before ? reading_conn(d->before, rec->sk) : NULL;
 	if (c->before && c->before->token != rec->token)
 		c->before = NULL;
 	c->subflow = reading_subflows(now, rec->sk, &c->nr_subflows);
 	for (i = 0; i < c->nr_subflows; i++) {
 		c->bytes += subflow_bytes(&c->subflow[i]);
-		c->fresh += c->before ? subflow_fresh(v, &c->subflow[i]) : 0;
+		c->fresh += c->before ? subflow_fresh(d, &c->subflow[i]) : 0;
 	}
-	v->nr_subflows += c->nr_subflows;
-	v->fresh += c->fresh;
+	d->nr_subflows += c->nr_subflows;
+	d->fresh += c->fresh;
 }
 
 static int busiest_first(const void *a, const void *b)
 {
-	const struct conn_view *x = a, *y = b;
+	const struct conn_delta *x = a, *y = b;
 
 	if (x->fresh != y->fresh)
 		return x->fresh > y->fresh ? -1 : 1;
@@ -67,25 +67,25 @@ static int busiest_first(const void *a, const void *b)
 	return x->rec->token < y->rec->token ? -1 : x->rec->token > y->rec->token;
 }
 
-void view_make(struct view *v, const struct reading *now, const struct reading *before,
-	       const struct netns *only)
+void stats_delta_make(struct stats_delta *d, const struct reading *now,
+		      const struct reading *before, const struct netns *only)
 {
 	unsigned int i;
 
-	memset(v, 0, sizeof(*v));
-	v->before = before;
-	v->seconds = before ? now->when - before->when : 0;
-	v->conn = calloc(now->nr_conns + 1, sizeof(*v->conn));
-	if (!v->conn)
+	memset(d, 0, sizeof(*d));
+	d->before = before;
+	d->seconds = before ? now->when - before->when : 0;
+	d->conn = calloc(now->nr_conns + 1, sizeof(*d->conn));
+	if (!d->conn)
 		out_of_memory();
 	for (i = 0; i < now->nr_conns; i++)
 		if (!only || now->conn[i].netns == only->ino)
-			add(v, now, &now->conn[i]);
-	qsort(v->conn, v->nr, sizeof(*v->conn), busiest_first);
+			add(d, now, &now->conn[i]);
+	qsort(d->conn, d->nr, sizeof(*d->conn), busiest_first);
 }
 
-void view_free(struct view *v)
+void stats_delta_free(struct stats_delta *d)
 {
-	free(v->conn);
-	memset(v, 0, sizeof(*v));
+	free(d->conn);
+	memset(d, 0, sizeof(*d));
 }

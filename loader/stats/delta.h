@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A reading put in order for people, and what has happened since the one before. */
-#ifndef MPS_VIEW_H
-#define MPS_VIEW_H
+#ifndef MPS_STATS_DELTA_H
+#define MPS_STATS_DELTA_H
 
 #include <stdbool.h>
-#include "netns.h"
-#include "reader.h"
+#include "kernel/netns.h"
+#include "stats/reader.h"
 
-struct conn_view {
+struct conn_delta {
 	const struct mps_conn_rec *rec, *before; /* before: in the earlier reading, or NULL */
 	const struct mps_subflow_rec *subflow;
 	unsigned int nr_subflows;
@@ -15,8 +15,8 @@ struct conn_view {
 	__u64 fresh; /* of these, since the earlier reading; 0 where it was not there */
 };
 
-struct view {
-	struct conn_view *conn; /* those that give out most first */
+struct stats_delta {
+	struct conn_delta *conn; /* those that give out most first */
 	unsigned int nr, nr_subflows;
 	__u64 fresh;
 	double seconds; /* between the readings; 0: there is no earlier one */
@@ -24,13 +24,13 @@ struct view {
 };
 
 /* before: NULL, or the earlier one; only: NULL, or the namespace. Both readings must stay. */
-void view_make(struct view *v, const struct reading *now, const struct reading *before,
-	       const struct netns *only);
-void view_free(struct view *v);
+void stats_delta_make(struct stats_delta *d, const struct reading *now,
+		      const struct reading *before, const struct netns *only);
+void stats_delta_free(struct stats_delta *d);
 
 /* All bytes that a subflow was given: new ones, those sent again, copies. */
 __u64 subflow_bytes(const struct mps_subflow_rec *rec);
 /* The same since the earlier reading. */
-__u64 subflow_fresh(const struct view *v, const struct mps_subflow_rec *rec);
+__u64 subflow_fresh(const struct stats_delta *d, const struct mps_subflow_rec *rec);
 
-#endif /* MPS_VIEW_H */
+#endif /* MPS_STATS_DELTA_H */

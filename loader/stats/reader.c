@@ -5,23 +5,29 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "iter.h"
-#include "mps_settle.h"
-#include "reader.h"
-#include "registry.h"
-#include "stats.skel.h"
+#include "bpf/stats.skel.h"
+#include "kernel/iter.h"
+#include "kernel/kern.h"
+#include "kernel/registry.h"
+#include "stats/reader.h"
+#include "state/attribution.h"
 
 struct stats *reader_open(void)
 {
+	ERROR_ABOUT("read", "statistics");
 	struct stats *skel;
 
-	report_libbpf();
-	skel = stats__open_and_load();
-	if (!skel)
-		fail(code_of(errno), "read", "statistics", "run again with -v",
-		     "the kernel refused the program that reads them (%s)%s", strerror(errno),
-		     libbpf_reason());
-	return skel;
+	error_watch_libbpf();
+	skel = stats__open();
+	if (skel)
+		skel->rodata->fallback_bit = kern_fallback_bit();
+	if (skel && !stats__load(skel))
+		return skel;
+	fail(code_of(errno), "run again with -v",
+	     "the kernel refused the program that reads them (%s)%s", strerror(errno),
+	     libbpf_reason());
+	stats__destroy(skel);
+	return NULL;
 }
 
 void reader_close(struct stats *skel)
@@ -126,13 +132,25 @@ static unsigned int sort_once_each(void *records, unsigned int nr, size_t size,
 	return kept + 1;
 }
 
+/* Is what is stored of the subflow still of the connection before on the same socket? */
+static bool is_of_another(const struct reading *r, const struct mps_subflow_rec *rec)
+{
+	const struct mps_conn_rec *conn = reading_conn(r, rec->conn);
+
+	return conn && (!conn->begun || (rec->token && rec->token != conn->token));
+}
+
 /* Counts what the subflows took since their connection's last round. */
-static void settle(struct mps_subflow_rec *rec, unsigned int nr)
+static void settle(const struct reading *r, struct mps_subflow_rec *rec, unsigned int nr)
 {
 	struct mps_round now = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		if (is_of_another(r, &rec[i])) {
+			memset(rec[i].store.counter, 0, sizeof(rec[i].store.counter));
+			continue;
+		}
 		if (!i || rec[i].conn != rec[i - 1].conn)
 			now.found = 0;
 		now.head = rec[i].head;
@@ -143,6 +161,7 @@ static void settle(struct mps_subflow_rec *rec, unsigned int nr)
 
 enum exit_code reader_read(struct reading *r, struct stats *skel)
 {
+	ERROR_ABOUT("read", "statistics");
 	struct registry reg;
 	struct timespec now;
 	unsigned int i;
@@ -156,11 +175,10 @@ enum exit_code reader_read(struct reading *r, struct stats *skel)
 		err = read_sched(r, skel, &reg.sched[i]);
 	registry_free(&reg);
 	if (err)
-		return fail(code_of(-err), "read", "statistics", "run again with -v", "%s",
-			    strerror(-err));
+		return fail(code_of(-err), "run again with -v", "%s", strerror(-err));
 	r->nr_conns = sort_once_each(r->conn, r->nr_conns, sizeof(*r->conn), by_socket);
 	r->nr_subflows = sort_once_each(r->subflow, r->nr_subflows, sizeof(*r->subflow), by_id);
-	settle(r->subflow, r->nr_subflows);
+	settle(r, r->subflow, r->nr_subflows);
 	return EX_OK;
 }
 

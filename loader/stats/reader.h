@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The statistics that schedulers keep in socket storage (mps_stats.h). */
+/* The statistics that schedulers keep in socket storage (state/stats.h). */
 #ifndef MPS_READER_H
 #define MPS_READER_H
 
-#include "records.h"
-#include "report.h"
+#include "bpf/records.h"
+#include "cli/error.h"
 
 struct stats; /* the skeleton of bpf/stats.bpf.c */
 
