@@ -7,7 +7,7 @@
  * MPTCP queues a lot before the first of it leaves, and tcp_cwnd_restart() is
  * called for each piece: only calls that made the window smaller count.
  *
- * Attached by bench/lib/measure.py for as long as the guest measures. It needs
+ * Attached by bench/mptcplab/lab/cwnd.py for as long as the guest measures. It needs
  * no vmlinux.h: the fields are found by their names when it is loaded.
  */
 #include <linux/bpf.h>

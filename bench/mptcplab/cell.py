@@ -4,7 +4,7 @@
 import dataclasses
 import random
 
-from netlab import Path as NetPath
+from mptcplab.path import Path as NetPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +67,6 @@ def cell_from(spec):
     spec = dict(spec)
     for key in ("paths", "trunk"):
         spec[key] = tuple(NetPath(**p) for p in spec[key])
-    spec["changes"] = {
-        n: [Change(**c) for c in cs] for n, cs in spec["changes"].items()
-    }
+    spec["changes"] = {n: [Change(**c) for c in cs] for n, cs in spec["changes"].items()}
     spec["at"] = tuple(spec["at"])
     return Cell(**spec)

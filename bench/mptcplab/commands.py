@@ -1,36 +1,27 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The lab: experiments over emulated paths, in guests whose clock is virtual.
-
-lab.py run [SCENARIO...]      measures what is not measured yet, then writes the report
-lab.py report [RESULTS...]    the report of what there is
-lab.py compare A B            what got better or worse from one result file to another
-lab.py list                   the scenarios
-"""
+"""The lab's commands: run, report, compare, list; see cli.py."""
 
 import argparse
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "lib"), str(HERE)]
-
-import plan
-import supervise
-import twice
-from scenario import ScenarioError, load_all
+from mptcplab import plan, records, supervise, twice
+from mptcplab.scenario import load_all
+from mptcplab.schema import ScenarioError
 
 
 def run(argv):
-    p = argparse.ArgumentParser(
-        prog="vmtest.sh bench", description="Measures scenarios."
-    )
+    p = argparse.ArgumentParser(prog="vmtest.sh bench", description="Measures scenarios.")
     add = p.add_argument
     add("scenario", nargs="*", help="default: those that say so; `all` is all of them")
     add("--scheduler", action="append", metavar="WORD", help=plan.SPELLING)
     add("--seed", action="append", type=int, help="instead of the scenario's own")
-    add("--only", action="append", metavar="KEY=VALUE",
-        help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any")  # fmt: skip
+    add(
+        "--only",
+        action="append",
+        metavar="KEY=VALUE",
+        help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any",
+    )
     add("--full", action="store_true", help="the papers' own lengths and repetitions")
     add("--kernel", required=True, help=argparse.SUPPRESS)
     add("--commit", help=argparse.SUPPRESS)
@@ -54,20 +45,20 @@ def run(argv):
 
 
 def report(argv):
-    from report import page
+    # Loads what draws, which takes seconds: only who wants a report waits for it.
+    from mptcplab.report import page
 
     p = argparse.ArgumentParser(prog="vmtest.sh bench report")
-    p.add_argument(
-        "results", nargs="*", type=Path, help="result files (all in build/out)"
-    )
+    p.add_argument("results", nargs="*", type=Path, help="result files (all in build/out)")
     p.add_argument("--to", type=Path, help="folder (build/out/report)")
     args = p.parse_args([str(a) for a in argv])
-    print(page.write(args.results or plan.all_results(), args.to))
+    print(page.write(args.results or records.all_results(), args.to))
     return 0
 
 
 def compare(argv):
-    from report import compare as tables
+    # Loads SciPy.
+    from mptcplab.report import compare as tables
 
     p = argparse.ArgumentParser(prog="vmtest.sh bench compare")
     p.add_argument("a", type=Path)
@@ -91,22 +82,9 @@ def listing(argv):
 COMMANDS = {"run": run, "report": report, "compare": compare, "list": listing}
 
 
-def main(argv):
-    if not argv or argv[0] in ("-h", "--help"):
-        print(__doc__)
-        return 0 if argv else 2
-    if argv[0] not in COMMANDS:
-        print(
-            f"lab: no command {argv[0]!r}, there are: {' '.join(COMMANDS)}",
-            file=sys.stderr,
-        )
-        return 2
+def main(name, argv):
     try:
-        return COMMANDS[argv[0]](argv[1:])
-    except (ScenarioError, plan.PlanError, OSError) as e:
+        return COMMANDS[name](argv)
+    except (ScenarioError, records.PlanError, OSError) as e:
         print(f"lab: {e}", file=sys.stderr)
         return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

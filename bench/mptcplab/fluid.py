@@ -26,7 +26,7 @@ def fluid_bound(size, paths):
 
     To fluid_time() comes the one-way delay of the request, which travels on the first path.
     Windows, their growth and losses do not exist here; goodput is that of full frames
-    (netlab.PAYLOAD of netlab.FRAME bytes of the rate).
+    (path.PAYLOAD of path.FRAME bytes of the rate).
     """
     return paths[0].owd + fluid_time(size, [(p.owd, p.goodput) for p in paths])
 

@@ -4,10 +4,8 @@
 import dataclasses
 import statistics
 
-import fluid
-import plan
-import workloads
-from cell import cell_from
+from mptcplab import fluid, workloads
+from mptcplab.schema import PARTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +36,7 @@ def _value(name):
 
 
 def _delivered(result):
-    return sum(o["bytes"] for o in _objects(result)) + result["values"].get(
-        "beside_bytes", 0
-    )
+    return sum(o["bytes"] for o in _objects(result)) + result["values"].get("beside_bytes", 0)
 
 
 def fast(cell):
@@ -72,8 +68,7 @@ def _fast_idle(cell, result):
     could = 0.0
     for begin, end in result.get("active", ()):
         could += sum(
-            s * r
-            for s, r in fluid.rates(path, cell.changes.get(path.name, ()), begin, end)
+            s * r for s, r in fluid.rates(path, cell.changes.get(path.name, ()), begin, end)
         )
     carried = result["counted"]["received"][i] * 8e-6
     return max(0.0, 1 - carried / could) if could else None
@@ -93,8 +88,6 @@ def _ooo(part=None):
         found = result.get("capture") or {}
         if part is None or "quantiles_s" not in found:
             return found.get("mean_s")
-        from report.ooo import PARTS
-
         return found["quantiles_s"][PARTS.index(part)]
 
     return of
@@ -105,14 +98,20 @@ MEASURES = {
     "completion_p99_s": Measure("99 % of the objects within", "s", True, _slowest),
     "bitrate_mbit": Measure("average bit rate", "Mbit/s", False, _value("bitrate_mbit")),
     "bitrate_ratio": Measure("average bit rate / ideal", "", False, _value("bitrate_ratio")),
-    "throughput_mbit": Measure("throughput while downloading", "Mbit/s", False, _value("throughput_mbit")),
-    "throughput_ratio": Measure("throughput / sum of the rates", "", False, _value("throughput_ratio")),
+    "throughput_mbit": Measure(
+        "throughput while downloading", "Mbit/s", False, _value("throughput_mbit")
+    ),
+    "throughput_ratio": Measure(
+        "throughput / sum of the rates", "", False, _value("throughput_ratio")
+    ),
     "stalled_s": Measure("playback stood still", "s", True, _value("stalled_s")),
     "goodput_mbit": Measure("goodput", "Mbit/s", False, _value("goodput_mbit")),
     "goodput_ratio": Measure("goodput / fluid bound", "", False, _value("goodput_ratio")),
     "rtt_ms": Measure("application RTT, mean", "ms", True, _value("rtt_ms")),
     "rtt_p99_ms": Measure("application RTT, 99 %", "ms", True, _value("rtt_p99_ms")),
-    "beside_mbit": Measure("goodput of the bulk flow beside", "Mbit/s", False, _value("beside_mbit")),
+    "beside_mbit": Measure(
+        "goodput of the bulk flow beside", "Mbit/s", False, _value("beside_mbit")
+    ),
     "fast_share": Measure("share of the traffic on the fast path", "", None, _fast_share),
     "fast_ideal": Measure("the fluid's share on the fast path", "", None, _fast_ideal),
     "fast_idle": Measure("idle time of the fast path", "", True, _fast_idle),
@@ -121,68 +120,4 @@ MEASURES = {
     "fast_resets": Measure("resets of the fast path's window", "", True, _fast_resets),
     "ooo_mean_s": Measure("out-of-order delay, mean", "s", True, _ooo()),
     "ooo_p99_s": Measure("out-of-order delay, 99 %", "s", True, _ooo(0.99)),
-}  # fmt: skip
-
-
-class Record:
-    """One line of the results, with its cell."""
-
-    def __init__(self, raw):
-        self.raw = raw
-        self.cell = cell_from(raw["cell"])
-        self.result = raw["result"]
-        self.problems = list(self.result["problems"])
-        self._known = {}
-
-    @property
-    def at(self):
-        """What figures find it by."""
-        return self.cell.params | {"seed": self.cell.seed}
-
-    @property
-    def valid(self):
-        return not self.problems
-
-    @property
-    def headline(self):
-        return workloads.of(self.cell.workload).HEADLINE
-
-    def __getitem__(self, name):
-        """A measure; None where it is not there, or the record is not valid."""
-        if not self.valid:
-            return None
-        if name not in self._known:
-            self._known[name] = MEASURES[name].of(self.cell, self.result)
-        return self._known[name]
-
-    def of_object(self, name):
-        """Mean completion of the objects of that name; None without any."""
-        if not self.valid:
-            return None
-        times = [o["seconds"] for o in self.result["objects"] if o["name"] == name]
-        return statistics.fmean(times) if times else None
-
-    def bound(self):
-        if not self.valid:
-            return None
-        return workloads.of(self.cell.workload).bound(self.cell, self.result)
-
-
-def records(raws):
-    """(cells, checks), of each the last; a cell is valid when its paths are."""
-    last = plan.latest(raws)
-    checks = {r["key"]: r for r in last if r["kind"] == "check"}
-    cells = []
-    for raw in last:
-        if raw["kind"] != "cell":
-            continue
-        record = Record(raw)
-        for key in raw["checks"]:
-            if key not in checks:
-                record.problems.append("a path was not checked")
-            elif checks[key]["result"]["problems"]:
-                record.problems += [
-                    f"path: {p}" for p in checks[key]["result"]["problems"]
-                ]
-        cells.append(record)
-    return cells, list(checks.values())
+}

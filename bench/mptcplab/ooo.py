@@ -14,17 +14,11 @@ import struct
 
 import dpkt
 
+from mptcplab.schema import PARTS
+
 MPTCP = 30  # TCP option
 CAPABLE, JOIN, DSS = 0, 1, 2  # its subtypes
 MASK = 0xFFFFFFFF
-# Of these parts of the packets the delay is kept; the last per mille is what a tail looks like.
-PARTS = (
-    *(i / 100 for i in range(100)),
-    *(i / 1000 for i in range(991, 1000)),
-    0.9995,
-    0.9999,
-    1,
-)
 
 
 @dataclasses.dataclass
@@ -98,9 +92,7 @@ class Subflow:
     """One direction of one TCP connection."""
 
     isn: int
-    join: tuple | None = (
-        None  # the key in Capture.known of the connection that it joins
-    )
+    join: tuple | None = None  # the key in Capture.known of the connection that it joins
     connection: Connection | None = None
     mapping: Mapping | None = None
     is_mptcp: bool = False
@@ -160,9 +152,7 @@ class Capture:
             self.subflows[back] = Subflow(0, join=(token, True), is_mptcp=True)
         elif JOIN in options:
             subflow.isn = tcp.seq
-        elif (
-            len(options.get(CAPABLE, b"")) >= 10 and answers and not subflow.connection
-        ):
+        elif len(options.get(CAPABLE, b"")) >= 10 and answers and not subflow.connection:
             token, first = token_and_first(options[CAPABLE][2:10])
             subflow.connection = self.known[token, True] = self._connection(first)
 
@@ -179,9 +169,7 @@ class Capture:
         if not subflow.connection:
             # What is not MPTCP's has numbers that will do.
             subflow.connection = (
-                self.known.get(subflow.join)
-                if subflow.is_mptcp
-                else self._connection(1)
+                self.known.get(subflow.join) if subflow.is_mptcp else self._connection(1)
             )
         number = offset
         if subflow.is_mptcp:
@@ -216,7 +204,5 @@ def summary(found):
     if delays:
         last = len(delays) - 1
         out["mean_s"] = sum(delays) / len(delays)
-        out["quantiles_s"] = [
-            round(delays[min(last, int(p * len(delays)))], 7) for p in PARTS
-        ]
+        out["quantiles_s"] = [round(delays[min(last, int(p * len(delays)))], 7) for p in PARTS]
     return out

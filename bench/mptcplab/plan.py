@@ -3,31 +3,23 @@
 
 import dataclasses
 import hashlib
-import json
 import os
-import sched
-import sys
 from pathlib import Path
-
-import emulation
-from netlab import LabError
-from scenario import FORMS, load_all
-
-SRC = Path(__file__).resolve().parents[2]
-sys.path.append(str(SRC / "tests" / "vm"))
 
 from boot import commit
 
-OUT = SRC / "build" / "out"
-SPELLING = sched.SPELLING
+from mptcplab import schedulers
+from mptcplab.places import OUT, SRC
+from mptcplab.process import LabError
+from mptcplab.records import PlanError, digest, latest, read
+from mptcplab.scenario import load_all
+from mptcplab.schema import FORMS
+
+SPELLING = schedulers.SPELLING
 # A result that older code measured in another way is not a result of this code.
 VERSION = 1
 # Of the guests' clock: an instruction takes 2^0 ns. Twice that is too slow a machine for 500 Mbit/s.
 SHIFT = 0
-
-
-class PlanError(Exception):
-    """What was asked for cannot be done; the text says what and why."""
 
 
 @dataclasses.dataclass
@@ -36,11 +28,6 @@ class Plan:
     jobs: list  # of dict, see job_of()
     finished: int
     facts: dict
-
-
-def digest(value):
-    text = json.dumps(value, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def files_hash(files):
@@ -52,58 +39,16 @@ def files_hash(files):
 
 def code_of(word):
     """What stands for a scheduler's code: its objects', and the bridge's sources."""
-    choice = sched.Choice(word)
+    choice = schedulers.Choice(word)
     if choice.is_tcp or word == "default":
         return ""
-    objects = [
-        SRC / f"build/bpf/{choice.name}{end}" for end in (".bpf.o", ".pre615.bpf.o")
-    ]
+    objects = [SRC / f"build/bpf/{choice.name}{end}" for end in (".bpf.o", ".pre615.bpf.o")]
     if choice.name == "default":
-        objects = sorted((SRC / "loader").glob("*.bpf.c"))
+        objects = sorted((SRC / "loader").rglob("*.bpf.c"))
     missing = [o.name for o in objects if not o.exists()]
     if missing:
-        raise PlanError(
-            f"{word}: no {missing[0]} in build/bpf: build the project first"
-        )
+        raise PlanError(f"{word}: no {missing[0]} in build/bpf: build the project first")
     return files_hash([*objects, *(SRC / "kmod").glob("*.[ch]")])
-
-
-def all_results():
-    found = sorted(OUT.glob("lab-*.jsonl"))
-    if not found:
-        raise PlanError("no results in build/out yet: `./vmtest.sh bench` makes some")
-    return found
-
-
-def read(file):
-    """The records of a result file; a line that was cut off at its end does not count."""
-    out = []
-    try:
-        lines = Path(file).read_text().splitlines()
-    except OSError as e:
-        raise PlanError(f"{file}: {e.strerror}") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            out.append(json.loads(line))
-        except ValueError:
-            if number < len(lines):
-                raise PlanError(f"{file}, line {number}: not JSON") from None
-    return out
-
-
-PLACE = ("scenario", "form", "params", "scheduler", "seed", "run")
-
-
-def place_of(record):
-    """What is measured there, whatever the code was that was measured."""
-    if record["kind"] == "check":
-        return record["key"]
-    return digest([record["kernel"], [record["cell"][k] for k in PLACE]])
-
-
-def latest(records):
-    """What came last counts, also of a scheduler that has changed since, or has changed back."""
-    return list({place_of(r): r for r in records}.values())
 
 
 def words_of(asked):
@@ -111,13 +56,13 @@ def words_of(asked):
     try:
         listed = {
             s["name"]: s.get("tunables", [])
-            for s in sched.mptcp_sched("list", "--verbose")["schedulers"]
+            for s in schedulers.mptcp_sched("list", "--verbose")["schedulers"]
         }
     except LabError as e:
         raise PlanError(f"--scheduler: {e}") from None
     names = [n for n in listed if n != "default"]
     for word in asked or ():
-        choice = sched.Choice(sched.TCP if word == "tcp" else word)
+        choice = schedulers.Choice(schedulers.TCP if word == "tcp" else word)
         if choice.is_tcp:
             continue
         if choice.name != "default" and choice.name not in names:
@@ -126,9 +71,9 @@ def words_of(asked):
             )
         for value in choice.values:
             check_tunable(word, value, listed.get(choice.name, []))
-    words = [c.word for c in sched.choices(asked)] if asked else sorted(names)
+    words = [c.word for c in schedulers.choices(asked)] if asked else sorted(names)
     # Whatever is measured is compared with these, in the same guest.
-    return list(dict.fromkeys((sched.TCP, "default", *words)))
+    return list(dict.fromkeys((schedulers.TCP, "default", *words)))
 
 
 def check_tunable(word, value, known):
@@ -171,9 +116,7 @@ def matching(cells, asked):
         there = list(dict.fromkeys(told(c)[key] for c in cells if key in told(c)))
         if not there:
             keys = dict.fromkeys(k for c in cells for k in told(c))
-            raise PlanError(
-                f"--only: no parameter {key!r}; there are: {' '.join(keys)}"
-            )
+            raise PlanError(f"--only: no parameter {key!r}; there are: {' '.join(keys)}")
         if value not in there:
             raise PlanError(f"--only: no {key} {value!r}; there are: {' '.join(there)}")
         wanted.setdefault(key, []).append(value)
@@ -184,12 +127,17 @@ def facts(kernel):
     return {"version": VERSION, "kernel": kernel, "virtual_time": True, "shift": SHIFT}
 
 
+def path_key(path):
+    """What of a path a check depends on: not its name, not the numbers it is sown with."""
+    return dataclasses.asdict(dataclasses.replace(path, name="path", seed=1))
+
+
 def checks_of(cell):
     """What a cell's result depends on: {digest: job} of each path, and of what it becomes."""
-    trunk = [emulation.path_key(t) | {"name": t.name} for t in cell.trunk]
+    trunk = [path_key(t) | {"name": t.name} for t in cell.trunk]
     found = {}
     for path in cell.states():
-        spec = emulation.path_key(path)
+        spec = path_key(path)
         found[digest([spec, trunk])] = {"kind": "check", "path": spec, "trunk": trunk}
     return found
 
@@ -204,8 +152,14 @@ def jobs_of(cells, kernel):
         checks |= {k: {"key": k} | job for k, job in mine.items()}
         spec, code = cell.spec(), codes[cell.scheduler]
         key = digest(base | {"cell": spec, "code": code})
-        measured[key] = {"key": key, "kind": "cell", "cell": spec, "code": code,
-                         "checks": list(mine), "name": str(cell)}  # fmt: skip
+        measured[key] = {
+            "key": key,
+            "kind": "cell",
+            "cell": spec,
+            "code": code,
+            "checks": list(mine),
+            "name": str(cell),
+        }
     return [*checks.values(), *measured.values()]
 
 
@@ -216,9 +170,7 @@ def make(args):
     words = words_of(args.scheduler)
     cells = [c for s in chosen(args.scenario, form) for c in s.cells(words, args.seed)]
     if not cells:
-        raise PlanError(
-            "nothing to measure: those scenarios take none of those schedulers"
-        )
+        raise PlanError("nothing to measure: those scenarios take none of those schedulers")
     cells = matching(cells, args.only)
     if not cells:
         raise PlanError("--only: no scenario has all of those parameters")
@@ -227,9 +179,7 @@ def make(args):
     done = set()
     if results.exists():
         done = {
-            r["key"]
-            for r in latest(read(results))
-            if not (args.again and r["result"]["problems"])
+            r["key"] for r in latest(read(results)) if not (args.again and r["result"]["problems"])
         }
     left = [j for j in jobs if j["key"] not in done]
     known = facts(args.kernel) | {

@@ -5,11 +5,10 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 
-from netlab import LabError
+from mptcplab.places import OUT
+from mptcplab.process import LabError
 
-OUT = Path(__file__).resolve().parents[2] / "build" / "out"
 BEGUN = time.monotonic()
 
 

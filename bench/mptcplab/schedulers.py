@@ -5,11 +5,11 @@ import dataclasses
 import json
 import os
 import shutil
-from pathlib import Path
 
-from netlab import LabError, check
+from mptcplab.places import BUILD
+from mptcplab.process import LabError, check
 
-BUILT = Path(__file__).resolve().parents[2] / "build" / "mptcp-sched"
+BUILT = BUILD / "mptcp-sched"
 TCP = "plain TCP"
 SPELLING = """a name, "tcp" for plain TCP, NAME+FLAG for `mptcp-sched use NAME --FLAG`, or NAME:KEY=VALUE,KEY=VALUE
 for --set KEY=VALUE; may be given several times"""
@@ -112,18 +112,14 @@ def problems(lab, choice, role):
     """As check_in_use(), with any number of connections."""
     if not choice.is_ours:
         shown = mptcp_sched("show")["schedulers"]
-        others = [
-            s["name"] for s in shown if s["connections"] and s["name"] != choice.name
-        ]
+        others = [s["name"] for s in shown if s["connections"] and s["name"] != choice.name]
         return [f"connections use {', '.join(others)}"] if others else []
     live = connections(lab, role)
     if not live:
         return [f"the {role} has no connection that uses {choice.name}"]
     wrong = {c["scheduler"] for c in live} - {choice.name}
     out = [f"a connection of the {role} uses {name}" for name in sorted(wrong)]
-    return out + [
-        f"a connection of the {role} fell back to TCP" for c in live if c["fallback"]
-    ]
+    return out + [f"a connection of the {role} fell back to TCP" for c in live if c["fallback"]]
 
 
 def check_in_use(lab, choice, role="server"):

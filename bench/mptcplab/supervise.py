@@ -17,11 +17,13 @@ import subprocess
 import sys
 import time
 
-import workloads
-from plan import SHIFT, SRC, PlanError
+from mptcplab import ooo, workloads
+from mptcplab.places import BUILD, SRC
+from mptcplab.plan import SHIFT
+from mptcplab.records import PlanError
 
 # Guests get what is in the first, and nothing of the second.
-PLANS, WORK = SRC / "build" / "lab", SRC / "build" / "vm"
+PLANS, WORK = BUILD / "lab", BUILD / "vm"
 POLL_S = 0.2
 
 
@@ -74,9 +76,7 @@ def shards(jobs, count):
         else:
             cell = job["cell"]
             groups[
-                json.dumps(
-                    [cell["scenario"], cell["params"], cell["seed"], cell["run"]]
-                )
+                json.dumps([cell["scenario"], cell["params"], cell["seed"], cell["run"]])
             ].append(job)
     parts = [[] for _ in range(min(count, len(groups)))]
     loads = [0] * len(parts)
@@ -105,13 +105,19 @@ def boot(index, jobs, args):
     stream = WORK / f"lab-{index}"
     stream.write_bytes(b"")
     log = open(SRC / f"build/log/lab-{index}.out", "w")  # noqa: SIM115
-    cmd = [sys.executable, "tests/vm/boot.py", "--kernel", args.kernel, "--name", f"lab-{index}",
-           "--timeout", str(args.timeout), "--memory", str(args.memory), "--virtual-time",
-           "--shift", str(SHIFT), "--must-print", "--stream", str(stream), "--",
-           "python3", "bench/lab_guest.py", str(plan_file(index).relative_to(SRC)), "stream"]  # fmt: skip
-    process = subprocess.Popen(
-        cmd, cwd=SRC, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-    )
+    options = {
+        "kernel": args.kernel,
+        "name": f"lab-{index}",
+        "timeout": args.timeout,
+        "memory": args.memory,
+        "shift": SHIFT,
+        "stream": stream,
+    }
+    cmd = [sys.executable, "tests/vm/boot.py", "--virtual-time", "--must-print"]
+    cmd += [f"--{name}={value}" for name, value in options.items()]
+    plan = str(plan_file(index).relative_to(SRC))
+    cmd += ["--", "python3", "-m", "mptcplab", "guest", plan, "stream"]
+    process = subprocess.Popen(cmd, cwd=SRC, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     return Guest(index, jobs, process, Frames(stream), log)
 
 
@@ -142,17 +148,13 @@ class Progress:
 
 def collect(record, files, job, facts):
     """The finished line: what the guest says, what its capture says, and what it depends on."""
-    from report import ooo
-
     if "capture" in files:
         path = WORK / f"capture-{job['key']}"
         path.write_bytes(files["capture"])
         record["result"]["capture"] = found = ooo.analyse(path)
         path.unlink()
         if found["largest_packet"] > 1500:
-            record["result"]["problems"].append(
-                f"a packet of {found['largest_packet']} bytes"
-            )
+            record["result"]["problems"].append(f"a packet of {found['largest_packet']} bytes")
         if found["unmapped"]:
             record["result"]["problems"].append(
                 f"{found['unmapped']} packets whose place is not known"
@@ -210,9 +212,7 @@ class Run:
         lost = len(self.plan.jobs) - self.progress.count
         failed = [g for g in self.guests if g.process.returncode]
         for g in failed:
-            say(
-                f"a guest ended with status {g.process.returncode}: build/log/lab-{g.index}.out"
-            )
+            say(f"a guest ended with status {g.process.returncode}: build/log/lab-{g.index}.out")
         if lost:
             say(f"{lost} cells are not measured; the same command goes on with them")
         return 1 if self.bad or lost or failed else 0

@@ -9,8 +9,8 @@ import dataclasses
 import json
 import os
 
-import supervise
-from plan import PlanError, read
+from mptcplab import supervise
+from mptcplab.records import PlanError, read
 
 PROBLEM = "not the same in a second run"
 
@@ -66,9 +66,7 @@ def run(plan, args):
         statuses.append(supervise.run(dataclasses.replace(plan, results=file), args))
         if statuses[-1] == 130:
             return 130
-    first, second = (
-        {r["key"]: r["result"] for r in read(f)} for f in (plan.results, again)
-    )
+    first, second = ({r["key"]: r["result"] for r in read(f)} for f in (plan.results, again))
     wrong = compare(first, second)
     names = {j["key"]: j.get("name", "a path's check") for j in plan.jobs}
     for key, (problem, values) in wrong.items():

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Bulk throughput: 16 MB over two paths, each scheduler against the kernel's default.
 
@@ -24,25 +23,21 @@ import dataclasses
 import itertools
 import random
 import statistics
-import sys
 import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-
-import sched
-
-import result
-import transfer
-from netlab import FRAME, Lab, LabError
-from netlab import Path as NetPath
-from table import number, table
+from mptcplab import result, schedulers
+from mptcplab.lab import transfer
+from mptcplab.lab.netlab import Lab
+from mptcplab.path import FRAME
+from mptcplab.path import Path as NetPath
+from mptcplab.process import LabError
+from mptcplab.table import number, table
 
 RATES = ("20/20", "20/60", "60/20")
 RTTS_MS = ("20/20", "20/60", "60/20")
 SENDERS = {"down": "server", "up": "client"}
 SIZE_MB = 16
-DEFAULT = sched.Choice("default")
+DEFAULT = schedulers.Choice("default")
 FLOOR = 0.98  # of the default's goodput
 # In virtual time the transfers of a cell would be one and the same, were it not for this.
 START_S = 0.02  # each begins within so long at random, the same for all schedulers
@@ -82,8 +77,7 @@ def both_tcp(cell, way, data):
     cut = round(len(data) * paths[0].mbit / sum(p.mbit for p in paths))
     with Lab(paths) as lab, contextlib.ExitStack() as stack:
         ends = [
-            stack.enter_context(transfer.connection(lab, i, mptcp=False))
-            for i in range(len(paths))
+            stack.enter_context(transfer.connection(lab, i, mptcp=False)) for i in range(len(paths))
         ]
         halves = (data[:cut], data[cut:])
         run = transfer.transfer(lab, SENDERS[way], list(zip(ends, halves, strict=True)))
@@ -110,11 +104,11 @@ def measure(cell, way, choice, data, repeat, spread):
     for _ in range(repeat):
         others = paths_of(cell, lambda: rng.uniform(-spread, spread) / 100)
         with Lab(others) as lab:
-            sched.use(lab, choice, sender)
+            schedulers.use(lab, choice, sender)
             with transfer.connection(lab) as ends:
                 time.sleep(rng.uniform(0, START_S))
                 run = transfer.transfer(lab, sender, [(ends, data)])
-                problems += sched.check_in_use(lab, choice, sender)
+                problems += schedulers.check_in_use(lab, choice, sender)
         if not run["verified"]:
             problems.append("not the data that was sent")
         runs.append(run)
@@ -128,8 +122,20 @@ def lines_of(cell, way, rows):
     yield f"{cell} {way}: " + ", ".join(
         f"{p.mbit:g} Mbit/s {p.rtt_ms:g} ms, queue of {p.limit}" for p in paths_of(cell)
     )
-    head = ("scheduler", "Mbit/s", "min", "max", "of both rates", "x default", "path one", "wire/byte",
-            "MPTCP again KB", "TCP again", "dropped", "CPU")  # fmt: skip
+    head = (
+        "scheduler",
+        "Mbit/s",
+        "min",
+        "max",
+        "of both rates",
+        "x default",
+        "path one",
+        "wire/byte",
+        "MPTCP again KB",
+        "TCP again",
+        "dropped",
+        "CPU",
+    )
     out = []
     for r in rows:
         seconds = [x["seconds"] for x in r["runs"]]
@@ -142,13 +148,21 @@ def lines_of(cell, way, rows):
                 ("dropped", lambda x: sum(x["dropped"])),
             )
         }
-        out.append((r["scheduler"], f"{r['mbit']:.2f}",
-                    *(f"{r['bytes'] * 8e-6 / s:.2f}" for s in (max(seconds), min(seconds))),
-                    f"{100 * r['of_rates']:.1f} %",
-                    number(r["over_default"], ".3f"), f"{100 * mean['share']:.0f} %",
-                    f"{r['wire_per_byte']:.3f}", f"{mean['resent']:.0f}",
-                    f"{mean['segments']:.0f}", f"{mean['dropped']:.0f}",
-                    f"{100 * r['busy']:.0f} %"))  # fmt: skip
+        out.append(
+            (
+                r["scheduler"],
+                f"{r['mbit']:.2f}",
+                *(f"{r['bytes'] * 8e-6 / s:.2f}" for s in (max(seconds), min(seconds))),
+                f"{100 * r['of_rates']:.1f} %",
+                number(r["over_default"], ".3f"),
+                f"{100 * mean['share']:.0f} %",
+                f"{r['wire_per_byte']:.3f}",
+                f"{mean['resent']:.0f}",
+                f"{mean['segments']:.0f}",
+                f"{mean['dropped']:.0f}",
+                f"{100 * r['busy']:.0f} %",
+            )
+        )
     yield from table(head, out)
     yield ""
 
@@ -235,18 +249,23 @@ def verdict_line(v, cases):
 
 def parse(argv):
     p = argparse.ArgumentParser(
-        prog="bench.py bulk",
+        prog="vmtest.sh bench bulk",
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
     add = p.add_argument
     add("--cell", action="append", metavar="MBIT/MBIT@MS/MS", help="as 20/60@60/20")
     add("--direction", action="append", choices=list(SENDERS))
-    add("--scheduler", action="append", metavar="WORD", help=sched.SPELLING)
+    add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", type=float, default=SIZE_MB, help=f"MB ({SIZE_MB})")
     add("--repeat", type=int, default=1)
-    add("--spread", type=float, default=0, metavar="PERCENT",
-        help="RTTs of each transfer differ from the cell's by up to so much, alike for all")  # fmt: skip
+    add(
+        "--spread",
+        type=float,
+        default=0,
+        metavar="PERCENT",
+        help="RTTs of each transfer differ from the cell's by up to so much, alike for all",
+    )
     args = p.parse_args(argv)
     args.cell = args.cell or [f"{r}@{t}" for r in RATES for t in RTTS_MS]
     args.direction = args.direction or list(SENDERS)
@@ -281,9 +300,7 @@ def compare(by):
         base = by.get((cell, way, DEFAULT.word))
         faster = base and base["seconds"] / row["seconds"]
         row["over_default"] = faster
-        row["sent_over_default"] = (
-            faster and faster * row["wire_per_byte"] / base["wire_per_byte"]
-        )
+        row["sent_over_default"] = faster and faster * row["wire_per_byte"] / base["wire_per_byte"]
 
 
 def ratios_of(word, cases, by):
@@ -296,9 +313,9 @@ def ratios_of(word, cases, by):
 def run(argv):
     args = parse(argv)
     # Whatever was asked for, these two come first: to compare with, and to know what is valid.
-    chosen = sched.choices(args.scheduler)
+    chosen = schedulers.choices(args.scheduler)
     chosen = [
-        sched.Choice(sched.TCP),
+        schedulers.Choice(schedulers.TCP),
         DEFAULT,
         *(c for c in chosen if c.word != "default" and not c.is_tcp),
     ]
@@ -326,14 +343,10 @@ def run(argv):
             for c in args.cell
         },
         frame=FRAME,
-        tunables=sched.tunables(chosen),
+        tunables=schedulers.tunables(chosen),
         results=list(by.values()),
         verdicts=verdicts,
         problems=problems,
     )
     print(f"\nall figures: {saved}")
     return result.status("bulk", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("bulk", run, sys.argv[1:]))

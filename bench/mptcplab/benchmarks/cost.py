@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What the schedulers cost: time per question "where to send", state, memory of the command.
 
@@ -12,19 +11,14 @@ Exit status 0: everything was measured and the limits of the project's plan are 
 """
 
 import argparse
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-
-import sched
-
-import probe
-import result
-from netlab import Lab, LabError
-from netlab import Path as NetPath
-from table import number, table
-from web import Server, download
+from mptcplab import result, schedulers
+from mptcplab.lab import probe
+from mptcplab.lab.netlab import Lab
+from mptcplab.lab.web import Server, download
+from mptcplab.path import Path as NetPath
+from mptcplab.process import LabError
+from mptcplab.table import number, table
 
 SCHEDULERS = ("default", "bpf_minrtt", "bpf_ecf")
 SUBFLOWS = (2, 4, 8)
@@ -42,18 +36,15 @@ MAX_STATE = {"mps_conn": 512, "mps_subflow": 256}  # by map, without its version
 def measure(name, subflows):
     """One scheduler with that many subflows."""
     paths = [
-        NetPath(f"p{i}", mbit=MBIT, rtt_ms=FIRST_RTT_MS + i * STEP_RTT_MS)
-        for i in range(subflows)
+        NetPath(f"p{i}", mbit=MBIT, rtt_ms=FIRST_RTT_MS + i * STEP_RTT_MS) for i in range(subflows)
     ]
     sizes = {"warm-up": 256 << 10, "data": BYTES_PER_PATH * subflows}
     row = {"scheduler": name, "subflows": subflows}
     with Lab(paths) as lab, probe.Probe() as meter:
-        sched.use(lab, sched.Choice(name))
+        schedulers.use(lab, schedulers.Choice(name))
         with Server(lab, sizes) as server:
             # The second time with run statistics, which would lengthen the first one's calls.
-            steps = download(
-                server, ["warm-up", "data", "data"], lab.address("server", 0)
-            )
+            steps = download(server, ["warm-up", "data", "data"], lab.address("server", 0))
             next(steps)
             joined = lab.mib("server")["MPJoinAckRx"]
             if joined != subflows - 1:
@@ -85,9 +76,9 @@ def measure(name, subflows):
 
 def memory():
     """KB of peak resident memory per command, while a connection is there to be shown."""
-    exe = sched.command()
+    exe = schedulers.command()
     with Lab([NetPath("a", mbit=None), NetPath("b", mbit=None)]) as lab:
-        sched.use(lab, sched.Choice("bpf_ecf"))
+        schedulers.use(lab, schedulers.Choice("bpf_ecf"))
         netns = lab.names["server"]
         sizes = {"one": 64 << 10}
         with Server(lab, sizes) as server:
@@ -97,7 +88,7 @@ def memory():
                     "show": probe.peak_rss(exe, "show"),
                     "list": probe.peak_rss(exe, "list"),
                 }
-    sched.mptcp_sched("unload", "bpf_ecf")
+    schedulers.mptcp_sched("unload", "bpf_ecf")
     peak["load"] = probe.peak_rss(exe, "load", "bpf_ecf")
     return peak
 
@@ -107,16 +98,34 @@ def report(rows, virtual):
     what = "instructions" if virtual else "ns"
     base = {r["subflows"]: r["mean_ns"] for r in rows if r["scheduler"] == "default"}
     print(f"{what} per call of mptcp_sched_get_send, without those of measuring:")
-    head = ("scheduler", "subflows", "calls", "per MB", "mean", "median", "99 %", "x default",
-            "program alone", "runs")  # fmt: skip
+    head = (
+        "scheduler",
+        "subflows",
+        "calls",
+        "per MB",
+        "mean",
+        "median",
+        "99 %",
+        "x default",
+        "program alone",
+        "runs",
+    )
     out = []
     for r in rows:
         own = base.get(r["subflows"])
         alone = r["program_ns"]
-        out.append((r["scheduler"], r["subflows"], r["calls"], f"{r['calls_per_mb']:.0f}",
-                    *(f"{r[k] / unit:.0f}" for k in ("mean_ns", "median_ns", "p99_ns")),
-                    number(own and r["mean_ns"] / own, ".1f"),
-                    number(alone and alone / unit, ".0f"), r["program_runs"] or "-"))  # fmt: skip
+        out.append(
+            (
+                r["scheduler"],
+                r["subflows"],
+                r["calls"],
+                f"{r['calls_per_mb']:.0f}",
+                *(f"{r[k] / unit:.0f}" for k in ("mean_ns", "median_ns", "p99_ns")),
+                number(own and r["mean_ns"] / own, ".1f"),
+                number(alone and alone / unit, ".0f"),
+                r["program_runs"] or "-",
+            )
+        )
     print("\n".join(table(head, out)))
 
 
@@ -134,7 +143,7 @@ def limits(sizes, peak):
 
 def run(argv):
     p = argparse.ArgumentParser(
-        prog="bench.py cost",
+        prog="vmtest.sh bench cost",
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
@@ -144,9 +153,7 @@ def run(argv):
     virtual = result.facts()["virtual_time"]
     print(result.heading())
     rows = [
-        measure(name, n)
-        for n in args.subflows or SUBFLOWS
-        for name in args.scheduler or SCHEDULERS
+        measure(name, n) for n in args.subflows or SUBFLOWS for name in args.scheduler or SCHEDULERS
     ]
     report(rows, virtual)
     peak = memory()
@@ -168,7 +175,3 @@ def run(argv):
         problems=problems,
     )
     return result.status("cost", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("cost", run, sys.argv[1:]))

@@ -1,32 +1,35 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """The main job: downloads by a real client from a real web server, over two emulated paths.
 
-How each download is made and verified: bench/lib/downloads.py.
+How each download is made and verified: bench/mptcplab/lab/downloads.py.
 
 Exit status 0: every download was right, every scheduler was in use on the server's connection, and
 the second subflow was there. How fast a scheduler is decides nothing here.
 """
 
-import sys
-from pathlib import Path
+from mptcplab import result, schedulers
+from mptcplab.fluid import best_path
+from mptcplab.lab import downloads
+from mptcplab.lab.downloads import paths_of
+from mptcplab.table import number, table
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-
-import sched
-
-import downloads
-import result
-from downloads import paths_of
-from fluid import best_path
-from table import number, table
-
-SCHEDULERS = (sched.TCP, "default", "bpf_minrtt", "bpf_ecf")
+SCHEDULERS = (schedulers.TCP, "default", "bpf_minrtt", "bpf_ecf")
 CELLS = ("0.3/8.6", "5/5")
 SIZES = ("128K", "256K", "1M")
 
-HEAD = ("scheduler", "size", "mean s", "min s", "max s", "fast path", "waits", "no room", "re-sent",
-        "x bound", "x TCP")  # fmt: skip
+HEAD = (
+    "scheduler",
+    "size",
+    "mean s",
+    "min s",
+    "max s",
+    "fast path",
+    "waits",
+    "no room",
+    "re-sent",
+    "x bound",
+    "x TCP",
+)
 
 
 def lines_of(cell, rows, repeat):
@@ -34,7 +37,7 @@ def lines_of(cell, rows, repeat):
     fast = paths[best_path(paths)]
     text = ", ".join(f"{p.name} {p.mbit:g} Mbit/s {p.rtt_ms} ms" for p in paths)
     yield f"{text}; fast path: {fast.name}"
-    tcp = {r["size"]: r["mean"] for r in rows if r["scheduler"] == sched.TCP}
+    tcp = {r["size"]: r["mean"] for r in rows if r["scheduler"] == schedulers.TCP}
     out = []
     for r in rows:
         base = tcp.get(r["size"])
@@ -45,25 +48,37 @@ def lines_of(cell, rows, repeat):
             resent = sum(r["path_bytes_resent"])
             counts = (r["waits"]["faster"], r["waits"]["no_room"], resent / 1024)
             each = [f"{n / repeat:.0f}" for n in counts]
-        out.append((r["scheduler"], r["size"], f"{r['mean']:.3f}", f"{min(r['seconds']):.3f}",
-                    f"{max(r['seconds']):.3f}", f"{100 * r['fast_share']:.0f} %", *each,
-                    f"{r['over_bound']:.2f}", number(r["over_tcp"], ".2f")))  # fmt: skip
+        out.append(
+            (
+                r["scheduler"],
+                r["size"],
+                f"{r['mean']:.3f}",
+                f"{min(r['seconds']):.3f}",
+                f"{max(r['seconds']):.3f}",
+                f"{100 * r['fast_share']:.0f} %",
+                *each,
+                f"{r['over_bound']:.2f}",
+                number(r["over_tcp"], ".2f"),
+            )
+        )
     yield from table(HEAD, out)
 
 
 LEGEND = """
 fast path: its share of the bytes. Per download: waits: decisions to wait for a faster subflow; no
 room: decisions that found every window full; re-sent: KB given to a subflow that another had.
-x bound: of a fluid on both paths, see bench/lib/fluid.py; x TCP: of plain TCP on the fast path."""
+x bound: of a fluid on both paths, see bench/mptcplab/fluid.py; x TCP: of plain TCP on the fast path."""
 
 
-def main(argv):
-    args = downloads.parser(__doc__, "demo.py").parse_args(argv)
+def run(argv):
+    args = downloads.parser(__doc__, "vmtest.sh demo").parse_args(argv)
     cells = args.cell or CELLS
-    chosen = sched.choices(args.scheduler or SCHEDULERS)
+    chosen = schedulers.choices(args.scheduler or SCHEDULERS)
     sizes = {s: downloads.size_of(s) for s in args.size or SIZES}
-    print(f"{result.heading()}: mean of {args.repeat} downloads over one connection,"
-          f" {args.pause:g} s apart")  # fmt: skip
+    print(
+        f"{result.heading()}: mean of {args.repeat} downloads over one connection,"
+        f" {args.pause:g} s apart"
+    )
     rows, problems = [], []
     for cell in cells:
         cell_rows = []
@@ -79,12 +94,8 @@ def main(argv):
         "demo",
         arguments=vars(args),
         **downloads.describe(cells),
-        tunables=sched.tunables(chosen),
+        tunables=schedulers.tunables(chosen),
         results=rows,
         problems=problems,
     )
     return result.status("demo", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("demo", main, sys.argv[1:]))

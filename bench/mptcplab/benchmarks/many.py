@@ -10,17 +10,12 @@ Exit status 0: everything was listed, each command in 2 s and 100 MB.
 
 import argparse
 import json
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/guest"))
-
-import sched
-
-import result
-from crowd import crowd
-from crowd import run as run_command
-from table import table
+from mptcplab import result, schedulers
+from mptcplab.lab.crowd import crowd
+from mptcplab.lab.crowd import run as run_command
+from mptcplab.places import OUT
+from mptcplab.table import table
 
 COMMANDS = (("show",), ("show", "--json"), ("stats",), ("stats", "--json"))
 SIZES = ((100, 5), (1000, 5))
@@ -62,26 +57,35 @@ def problems(rows):
 
 def run(argv):
     p = argparse.ArgumentParser(
-        prog="bench.py many",
+        prog="vmtest.sh bench many",
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
     p.parse_args(argv)
     print(result.heading())
-    sched.mptcp_sched("load", SCHEDULER)
-    out = result.OUT / "many.out"
-    result.OUT.mkdir(parents=True, exist_ok=True)
+    schedulers.mptcp_sched("load", SCHEDULER)
+    out = OUT / "many.out"
+    OUT.mkdir(parents=True, exist_ok=True)
     rows = [row for size in SIZES for row in measure(*size, out)]
     out.unlink()
     head = ("namespaces", "connections", "command", "seconds", "peak MB")
-    print("\n".join(table(head, [
-        (r["namespaces"], r["connections"], r["command"], f"{r['seconds']:.2f}",
-         f"{r['peak_kb'] / 1000:.1f}") for r in rows
-    ])))  # fmt: skip
+    print(
+        "\n".join(
+            table(
+                head,
+                [
+                    (
+                        r["namespaces"],
+                        r["connections"],
+                        r["command"],
+                        f"{r['seconds']:.2f}",
+                        f"{r['peak_kb'] / 1000:.1f}",
+                    )
+                    for r in rows
+                ],
+            )
+        )
+    )
     found = list(problems(rows))
     result.save("many", rows=rows, problems=found)
     return result.status("many", found)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("many", run, sys.argv[1:]))

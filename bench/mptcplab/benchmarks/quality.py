@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """How good the schedulers are: completion times over pairs of unlike paths.
 
-How each download is made and verified: bench/lib/downloads.py. Every scheduler that the command
+How each download is made and verified: bench/mptcplab/lab/downloads.py. Every scheduler that the command
 knows is measured, beside the kernel's own default and plain TCP over the better path alone. Where
 either path could be the better one, depending on the size, plain TCP is measured on both, and of
 each size the shorter time counts: the most that somebody with one path could have had.
@@ -16,18 +15,12 @@ the second subflow was there. How fast a scheduler is decides nothing here.
 """
 
 import statistics
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-
-import sched
-
-import downloads
-import result
-from fluid import best_path
-from netlab import LabError
-from table import number, table
+from mptcplab import result, schedulers
+from mptcplab.fluid import best_path
+from mptcplab.lab import downloads
+from mptcplab.process import LabError
+from mptcplab.table import number, table
 
 CELLS = ("0.3/8.6", "1/10", "1/5", "5/5", "4.2/8.6", "8.6/0.3")
 SIZES = ("64K", "128K", "256K", "512K", "1M", "2M")
@@ -47,15 +40,13 @@ def tcp_paths(cell):
     return [
         i
         for i, p in enumerate(paths)
-        if i == best
-        or (p.rtt_ms < paths[best].rtt_ms and p.mbit >= RIVAL * paths[best].mbit)
+        if i == best or (p.rtt_ms < paths[best].rtt_ms and p.mbit >= RIVAL * paths[best].mbit)
     ]
 
 
 def measure_tcp(cell, choice, sizes, args):
     runs = [
-        downloads.measure(cell, choice, sizes, args, looks=False, path=i)
-        for i in tcp_paths(cell)
+        downloads.measure(cell, choice, sizes, args, looks=False, path=i) for i in tcp_paths(cell)
     ]
     rows = []
     for of_size in zip(*(rows for rows, _ in runs), strict=True):
@@ -101,15 +92,11 @@ class Summary:
 
     def of(self, word, cell=None):
         """The rows of one scheduler, in one cell or all."""
-        return [
-            r for (w, c, _), r in self.rows.items() if w == word and cell in (None, c)
-        ]
+        return [r for (w, c, _), r in self.rows.items() if w == word and cell in (None, c)]
 
     def over_bound(self, word, cell=None):
         """Geometric mean of time over bound for long downloads; None where one is missing."""
-        found = [
-            r["mean"] / r["bound"] for r in self.of(word, cell) if r["bytes"] >= LONG
-        ]
+        found = [r["mean"] / r["bound"] for r in self.of(word, cell) if r["bytes"] >= LONG]
         want = sum(n >= LONG for n in self.sizes.values())
         want *= 1 if cell else len(self.cells)
         return geometric_mean(found) if len(found) == want else None
@@ -141,10 +128,7 @@ class Summary:
             "measured": len(found),
             "over": len(over),
             "over_beyond_spread": sum(beyond for _, _, beyond in over),
-            "worst": [
-                {"ratio": x, "cell": r["cell"], "size": r["size"]}
-                for x, r, _ in found[:1]
-            ],
+            "worst": [{"ratio": x, "cell": r["cell"], "size": r["size"]} for x, r, _ in found[:1]],
         }
 
     def gain(self, word):
@@ -162,7 +146,7 @@ class Summary:
     def verdict(self, word):
         return {
             "scheduler": word,
-            "never_slower_than_tcp": self.promise(word, sched.TCP, 1),
+            "never_slower_than_tcp": self.promise(word, schedulers.TCP, 1),
             "never_much_slower_than_default": self.promise(word, "default", MARGIN),
             "gain": self.gain(word),
             "over_bound": self.over_bound(word),
@@ -176,8 +160,7 @@ def grid(summary, title, value):
     """One line per scheduler, one column per cell, and one for all of them."""
     yield title
     rows = (
-        (w, *(number(value(w, c), ".2f") for c in (*summary.cells, None)))
-        for w in summary.words
+        (w, *(number(value(w, c), ".2f") for c in (*summary.cells, None))) for w in summary.words
     )
     yield from table(("scheduler", *summary.cells, "all"), rows)
     yield ""
@@ -188,7 +171,7 @@ def overview(summary):
     if long:
         title = f"x bound: geometric mean over {', '.join(long)}; all: over all cells"
         yield from grid(summary, title, summary.over_bound)
-    for base in (sched.TCP, "default"):
+    for base in (schedulers.TCP, "default"):
         if base in summary.words:
             title = f"x {base}: the worst size of each cell, over 1 is slower"
             yield from grid(summary, title, lambda w, c, b=base: summary.worst(w, b, c))
@@ -211,22 +194,25 @@ def details(summary):
         rows = []
         for r in (r for w in summary.words for r in summary.of(w, cell)):
             default, tcp = (
-                summary.rows.get((base, cell, r["size"]))
-                for base in ("default", sched.TCP)
+                summary.rows.get((base, cell, r["size"])) for base in ("default", schedulers.TCP)
             )
             name = f"{r['scheduler']}, {r['path']}" if "path" in r else r["scheduler"]
-            rows.append((name, r["size"],
-                         *(f"{f(r['seconds']):.3f}" for f in (statistics.fmean, min, max)),
-                         number(ratio(r, default), ".3f"), number(ratio(r, tcp), ".3f"),
-                         f"{r['mean'] / r['bound']:.2f}"))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    r["size"],
+                    *(f"{f(r['seconds']):.3f}" for f in (statistics.fmean, min, max)),
+                    number(ratio(r, default), ".3f"),
+                    number(ratio(r, tcp), ".3f"),
+                    f"{r['mean'] / r['bound']:.2f}",
+                )
+            )
         yield from table(head, rows)
         yield ""
 
 
 def promise_words(p, label):
-    worst = "".join(
-        f"; worst: {w['cell']} {w['size']} {w['ratio']:.3f}" for w in p["worst"]
-    )
+    worst = "".join(f"; worst: {w['cell']} {w['size']} {w['ratio']:.3f}" for w in p["worst"])
     if p["kept"] is False:
         counts = f"in {p['over']} of {p['measured']}, {p['over_beyond_spread']} beyond the spread"
         return f"{label}: no, slower {counts}{worst}"
@@ -257,24 +243,24 @@ def verdict_lines(verdicts):
 
 
 def run(argv):
-    p = downloads.parser(__doc__, "bench.py quality")
+    p = downloads.parser(__doc__, "vmtest.sh bench quality")
     p.add_argument("--details", action="store_true", help="also every cell and size")
     args = p.parse_args(argv)
     cells = args.cell or CELLS
-    chosen = sched.choices(args.scheduler)
+    chosen = schedulers.choices(args.scheduler)
     sizes = {s: downloads.size_of(s) for s in args.size or SIZES}
-    print(f"{result.heading()}: mean of {args.repeat} downloads over one connection,"
-          f" {args.pause:g} s apart; cells are the Mbit/s of wifi/lte")  # fmt: skip
+    print(
+        f"{result.heading()}: mean of {args.repeat} downloads over one connection,"
+        f" {args.pause:g} s apart; cells are the Mbit/s of wifi/lte"
+    )
     rows, problems = [], []
     for choice in chosen:
         more, bad = measure(choice, cells, sizes, args)
-        print(
-            f"  {choice}: {len(more)} of {len(cells) * len(sizes)} measured", flush=True
-        )
+        print(f"  {choice}: {len(more)} of {len(cells) * len(sizes)} measured", flush=True)
         rows += more
         problems += bad
     summary = Summary(rows, [c.word for c in chosen], cells, sizes)
-    verdicts = [summary.verdict(w) for w in summary.words if w != sched.TCP]
+    verdicts = [summary.verdict(w) for w in summary.words if w != schedulers.TCP]
     print()
     if args.details:
         print("\n".join(details(summary)))
@@ -284,14 +270,10 @@ def run(argv):
         "quality",
         arguments=vars(args),
         **downloads.describe(cells),
-        tunables=sched.tunables(chosen),
+        tunables=schedulers.tunables(chosen),
         results=rows,
         verdicts=verdicts,
         problems=problems,
     )
     print(f"\nall figures: {saved}")
     return result.status("quality", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("quality", run, sys.argv[1:]))

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Stress: 100 MB with each scheduler over two paths that lose 2 % of the packets, let 20 % overtake
 others, and fail for a quarter of each second, by turns.
@@ -14,21 +13,15 @@ import argparse
 import contextlib
 import dataclasses
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "vm"))
-
-import sched
-
-import result
-import transfer
-from boot import COMPLAINTS
-from netlab import Lab, LabError, check
-from netlab import Path as NetPath
-from shaper import Shaper
-from table import number, table
+from mptcplab import result, schedulers
+from mptcplab.lab import transfer
+from mptcplab.lab.kernellog import complaints
+from mptcplab.lab.netlab import Lab
+from mptcplab.lab.shaper import Shaper
+from mptcplab.path import Path as NetPath
+from mptcplab.process import LabError
+from mptcplab.table import number, table
 
 SIZE_MB = 100
 SENDER = "server"
@@ -72,17 +65,17 @@ def connected(prepare):
                 yield lab, ends, flapping
 
 
-def complaints():
-    return sum(bool(COMPLAINTS.search(line)) for line in check(["dmesg"]).splitlines())
-
-
 def measure(choice, data):
     """One scheduler; (row, problems)."""
     before, problems = complaints(), []
-    with connected(lambda lab: sched.use(lab, choice, SENDER)) as (lab, ends, flapping):
+    with connected(lambda lab: schedulers.use(lab, choice, SENDER)) as (
+        lab,
+        ends,
+        flapping,
+    ):
         run = transfer.transfer(lab, SENDER, [(ends, data)])
-        problems += sched.check_in_use(lab, choice, SENDER)
-        conn = sched.connection(lab, SENDER) if choice.is_ours else None
+        problems += schedulers.check_in_use(lab, choice, SENDER)
+        conn = schedulers.connection(lab, SENDER) if choice.is_ours else None
     if not run["verified"]:
         problems.append("not the data that was sent")
     if new := complaints() - before:
@@ -101,14 +94,29 @@ def measure(choice, data):
 
 
 def lines_of(rows):
-    head = ("scheduler", "seconds", "MB/s", "copies", "retransmissions", "wire/byte", "TCP again",
-            "failures")  # fmt: skip
+    head = (
+        "scheduler",
+        "seconds",
+        "MB/s",
+        "copies",
+        "retransmissions",
+        "wire/byte",
+        "TCP again",
+        "failures",
+    )
     cells = [
-        (r["scheduler"], f"{r['seconds']:.1f}", f"{r['mb_per_s']:.2f}",
-         number(r["copies"], "d"), number(r["retransmissions"], "d"),
-         f"{r['wire_per_byte']:.3f}", r["run"]["segments_resent"], r["failures"])
+        (
+            r["scheduler"],
+            f"{r['seconds']:.1f}",
+            f"{r['mb_per_s']:.2f}",
+            number(r["copies"], "d"),
+            number(r["retransmissions"], "d"),
+            f"{r['wire_per_byte']:.3f}",
+            r["run"]["segments_resent"],
+            r["failures"],
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     return table(head, cells)
 
 
@@ -120,19 +128,19 @@ failures: of a path, during the transfer."""
 
 def parse(argv):
     p = argparse.ArgumentParser(
-        prog="bench.py stress",
+        prog="vmtest.sh bench stress",
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
     add = p.add_argument
-    add("--scheduler", action="append", metavar="WORD", help=sched.SPELLING)
+    add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", type=float, default=SIZE_MB, help=f"MB ({SIZE_MB})")
     return p.parse_args(argv)
 
 
 def run(argv):
     args = parse(argv)
-    chosen = [c for c in sched.choices(args.scheduler) if not c.is_tcp]
+    chosen = [c for c in schedulers.choices(args.scheduler) if not c.is_tcp]
     if not args.scheduler:
         chosen = [c for c in chosen if c.is_ours]
     data = random.Random(1).randbytes(round(args.size * 1e6))
@@ -156,13 +164,9 @@ def run(argv):
         paths=[dataclasses.asdict(p) | {"queue": p.queue()} for p in PATHS],
         period=PERIOD,
         down=DOWN,
-        tunables=sched.tunables(chosen),
+        tunables=schedulers.tunables(chosen),
         results=rows,
         problems=problems,
     )
     print(f"\nall figures: {saved}")
     return result.status("stress", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("stress", run, sys.argv[1:]))

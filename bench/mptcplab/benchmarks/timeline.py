@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """What each path brought when, in the last of a few downloads: why it took as long as it did.
 
@@ -7,25 +6,19 @@ on one another, with no more than a few ms between them. "again": all of it had 
 """
 
 import dataclasses
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path[:0] = [
-    str(Path(__file__).resolve().parent / d) for d in ("report", ".", "lib")
-]
-
-import sched
-
-import downloads
 import dpkt
-import ooo
-import result
-from fluid import best_path
-from measure import capture
-from netlab import Lab, LabError
-from table import table
-from web import Server, download
+
+from mptcplab import ooo, result, schedulers
+from mptcplab.fluid import best_path
+from mptcplab.lab import downloads
+from mptcplab.lab.capture import capture
+from mptcplab.lab.netlab import Lab
+from mptcplab.lab.web import Server, download
+from mptcplab.process import LabError
+from mptcplab.table import table
 
 CELL, SIZE = "0.3/8.6", "256K"
 APART_S = 0.005
@@ -58,7 +51,7 @@ class Connection(ooo.Connection):
         begin = (number - self.first) & ooo.MASK
         self.capture.pieces.append(
             Piece(self.capture.path, begin, begin + length, now, now, 1, self.again > again)
-        )  # fmt: skip
+        )
 
 
 class Capture(ooo.Capture):
@@ -140,8 +133,8 @@ def timeline(cell, choice, size, args):
         file = Path(folder, "pcap")
         host = lab.address("server", best_path(paths) if choice.is_tcp else 0)
         if not choice.is_tcp:
-            sched.use(lab, choice)
-        with capture(lab, "client", file), Server(lab, files, mptcp=not choice.is_tcp) as server:  # fmt: skip
+            schedulers.use(lab, choice)
+        with capture(lab, "client", file), Server(lab, files, mptcp=not choice.is_tcp) as server:
             got = list(download(server, order, host, args.pause))
         pieces = read(file, lab)
     if not pieces:
@@ -149,21 +142,17 @@ def timeline(cell, choice, size, args):
     zero, begin, pieces = last_download(pieces, got[-1].seconds)
     text = [f"{choice}, {size} over {cell} Mbit/s: {got[-1].seconds:.3f} s"]
     text += lines_of(pieces, begin, zero)
-    return text, [] if all(d.verified for d in got) else [f"{cell}, {choice}: wrong data"]  # fmt: skip
+    return text, [] if all(d.verified for d in got) else [f"{cell}, {choice}: wrong data"]
 
 
 def run(argv):
-    args = downloads.parser(__doc__, "bench.py timeline").parse_args(argv)
+    args = downloads.parser(__doc__, "vmtest.sh bench timeline").parse_args(argv)
     problems = []
     print(result.heading())
     for cell in args.cell or [CELL]:
-        for choice in sched.choices(args.scheduler):
+        for choice in schedulers.choices(args.scheduler):
             for size in args.size or [SIZE]:
                 lines, bad = timeline(cell, choice, size, args)
                 print("", *lines, sep="\n", flush=True)
                 problems += bad
     return result.status("timeline", problems)
-
-
-if __name__ == "__main__":
-    sys.exit(result.guarded("timeline", run, sys.argv[1:]))

@@ -16,10 +16,11 @@ import threading
 import time
 from pathlib import Path
 
-import transfer
-from measure import capture
-from netlab import ROLES, Lab
-from netlab import Path as NetPath
+from mptcplab.lab import transfer
+from mptcplab.lab.capture import capture
+from mptcplab.lab.netlab import Lab
+from mptcplab.path import ROLES
+from mptcplab.path import Path as NetPath
 
 RATE_WITHIN = 0.03
 RTT_WITHIN_MS = 1.0
@@ -120,9 +121,7 @@ def expected_rtt_ms(path):
 
 def rate_of(lab, path):
     """Part of the configured rate that plain TCP reaches, over a quarter of a transfer."""
-    seconds = max(
-        SECONDS * min(1, 10 / path.mbit), ROUNDS * path.rtt_ms / 1000, LEAST_S
-    )
+    seconds = max(SECONDS * min(1, 10 / path.mbit), ROUNDS * path.rtt_ms / 1000, LEAST_S)
     size = max(LEAST_BYTES, round(seconds * path.goodput))
     for role in ROLES:
         with lab.inside(role):
@@ -146,9 +145,7 @@ def check_path(spec, trunk, folder):
         found["rtt_ms"] = statistics.median(rtts_ms(lab, PROBES))
         found["rtt_expected_ms"] = expected_rtt_ms(still)
         if abs(found["rtt_ms"] - found["rtt_expected_ms"]) > RTT_WITHIN_MS:
-            problems.append(
-                f"RTT {found['rtt_ms']:.2f} ms, not {found['rtt_expected_ms']:.2f}"
-            )
+            problems.append(f"RTT {found['rtt_ms']:.2f} ms, not {found['rtt_expected_ms']:.2f}")
         with capture(lab, transfer.other(path.local or "server"), file):
             found["rate_ratio"] = rate_of(lab, still)
         if abs(found["rate_ratio"] - 1) > RATE_WITHIN:
@@ -186,8 +183,3 @@ def losses(lab, path, found):
     found["lost"] = 1 - len(came) / LOSSES
     if abs(found["lost"] - p) > SIGMAS * math.sqrt(p * (1 - p) / LOSSES):
         yield f"lost {100 * found['lost']:.2f} % of {LOSSES} packets, not {path.loss:g} %"
-
-
-def path_key(path):
-    """What of a path a check depends on: not its name, not the numbers it is sown with."""
-    return dataclasses.asdict(dataclasses.replace(path, name="path", seed=1))

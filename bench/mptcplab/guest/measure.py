@@ -6,31 +6,21 @@ Its result is what the workload says, and what devices, queues and kernel counte
 """
 
 import contextlib
-import json
-import os
-import sched
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-import traceback
 from pathlib import Path
 
-import cwnd
-import transfer
-import workloads
-from netlab import FRAME, ROLES, Lab, LabError
-from shaper import Changes
+from mptcplab import schedulers, workloads
+from mptcplab.lab import cwnd, transfer
+from mptcplab.lab.capture import capture
+from mptcplab.lab.netlab import Lab
+from mptcplab.lab.shaper import Changes
+from mptcplab.path import FRAME, ROLES
 
 # A cell begins on a full second of the clock and its timers: what was before does not shift it.
 GRID_S = 1.0
 # A seed also moves the start by up to this: without it, runs in which nothing is random would all
 # be the same, and their spread of nothing would look like certainty.
 SHIFT_S = 0.1
-# Enough for what an IPv4 packet has up to the end of its TCP options, behind a cooked header.
-SNAP_BYTES = 100
-TCPDUMP_START_S = 10
 
 
 def align():
@@ -38,38 +28,12 @@ def align():
     time.sleep(GRID_S - time.monotonic() % GRID_S)
 
 
-@contextlib.contextmanager
-def capture(lab, role, file):
-    """What arrives in a namespace, and both sides' SYNs: tcpdump's file."""
-    cmd = ["tcpdump", "--interface=any", f"--snapshot-length={SNAP_BYTES}", "-w", str(file),
-           "--time-stamp-precision=nano",
-           "tcp and (inbound or tcp[tcpflags] & tcp-syn != 0)"]  # fmt: skip
-    proc = lab.start(role, *cmd, stderr=subprocess.PIPE, text=True)
-    try:
-        said = proc.stderr.readline()
-        while "listening on" not in said:
-            if not said:
-                raise LabError(f"tcpdump ended, exit status {proc.wait()}")
-            said = proc.stderr.readline()
-        yield
-        os.killpg(proc.pid, signal.SIGINT)
-        _, said = proc.communicate(timeout=30)
-        dropped = [
-            line.split()[0] for line in said.splitlines() if "dropped by kernel" in line
-        ]
-        if dropped != ["0"]:
-            raise LabError(f"tcpdump lost packets: {said.strip()}")
-    finally:
-        lab.stop(proc)
-        proc.stderr.close()
-
-
 class Bench:
     """What a workload gets: the lab, who it is about, and where to say what went wrong."""
 
     def __init__(self, cell, lab, resets):
         self.cell, self.lab, self.resets = cell, lab, resets
-        self.choice = sched.Choice(cell.scheduler)
+        self.choice = schedulers.Choice(cell.scheduler)
         self.mptcp = not self.choice.is_tcp
         self.work = workloads.of(cell.workload)
         self.sender = self.work.sender(cell.workload)
@@ -91,9 +55,9 @@ class Bench:
         if self.choice.is_tcp:
             return
         for role in self.cell.at:
-            self.problems += sched.problems(self.lab, self.choice, role)
+            self.problems += schedulers.problems(self.lab, self.choice, role)
         if self.choice.is_ours:
-            self.stats = sched.connections(self.lab, self.sender)
+            self.stats = schedulers.connections(self.lab, self.sender)
 
     def look(self):
         now = {
@@ -115,9 +79,7 @@ class Bench:
         self.zero = time.monotonic()
         with contextlib.ExitStack() as stack:
             if self.cell.changes:
-                stack.enter_context(
-                    Changes(self.lab, self.cell.paths, self.cell.changes)
-                )
+                stack.enter_context(Changes(self.lab, self.cell.paths, self.cell.changes))
             yield
             self.took = time.monotonic() - self.zero
         self.counted = self._moved(before, self.look())
@@ -133,9 +95,7 @@ class Bench:
 
         received, packets = wire(other, "rx"), wire(other, "rx", "packets")
         for path, size, count in zip(self.lab.paths, received, packets, strict=True):
-            self.check(
-                size <= FRAME * count, f"packets larger than the MTU on {path.name}"
-            )
+            self.check(size <= FRAME * count, f"packets larger than the MTU on {path.name}")
         return {
             "seconds": self.took,
             "received": received,
@@ -145,15 +105,10 @@ class Bench:
                 y[other]["drops"] - x[other]["drops"]
                 for x, y in zip(a["queues"], b["queues"], strict=True)
             ],
-            "segments_resent": b[self.sender]["RetransSegs"]
-            - a[self.sender]["RetransSegs"],
+            "segments_resent": b[self.sender]["RetransSegs"] - a[self.sender]["RetransSegs"],
             "cwnd_resets": self._resets(a["resets"], b["resets"]),
             "mib": {
-                r: {
-                    k: b[r][k] - a[r].get(k, 0)
-                    for k in b[r]
-                    if b[r][k] != a[r].get(k, 0)
-                }
+                r: {k: b[r][k] - a[r].get(k, 0) for k in b[r] if b[r][k] != a[r].get(k, 0)}
                 for r in ROLES
             },
         }
@@ -205,7 +160,7 @@ def measure(cell, resets, folder):
         bench = Bench(cell, lab, resets)
         if bench.mptcp:
             for role in cell.at:
-                sched.use(lab, bench.choice, role)
+                schedulers.use(lab, bench.choice, role)
         if cell.capture:
             files["capture"] = Path(folder, "capture.pcap")
             receiver = transfer.other(bench.sender)
@@ -217,57 +172,3 @@ def measure(cell, resets, folder):
         "stats": bench.stats,
         "problems": bench.problems,
     }, files
-
-
-class Stream:
-    """Where finished cells go, at once: a virtio port, or a file. A header line, then the files."""
-
-    def __init__(self, target):
-        self.out = open(target, "wb", buffering=0)  # noqa: SIM115
-
-    def put(self, record, files):
-        sizes = {name: path.stat().st_size for name, path in files.items()}
-        self._all((json.dumps(record | {"files": sizes}) + "\n").encode())
-        for path in files.values():
-            with open(path, "rb") as f:
-                while part := f.read(1 << 16):
-                    self._all(part)
-
-    def _all(self, data):
-        while data:
-            data = data[self.out.write(data) :]
-
-
-def run_all(jobs, stream):
-    """Measures the jobs of a plan; how many failed. Each job: {"key", "kind", "cell" or "path"}."""
-    import emulation
-    from cell import cell_from
-
-    failed = 0
-    with cwnd.probe() as resets:
-        for job in jobs:
-            begun = time.monotonic()
-            with tempfile.TemporaryDirectory(prefix="cell-") as folder:
-                try:
-                    if job["kind"] == "check":
-                        got, files = emulation.check_path(
-                            job["path"], job["trunk"], folder
-                        )
-                    else:
-                        got, files = measure(cell_from(job["cell"]), resets, folder)
-                except Exception as e:  # noqa: BLE001
-                    # Whatever it is, it is this cell's and not that of those behind it.
-                    traceback.print_exc(file=sys.stdout)
-                    got, files = {"problems": [f"{type(e).__name__}: {e}"]}, {}
-                failed += bool(got["problems"])
-                took = time.monotonic() - begun
-                stream.put(
-                    {
-                        "key": job["key"],
-                        "kind": job["kind"],
-                        "guest_seconds": took,
-                        "result": got,
-                    },
-                    files,
-                )
-    return failed

@@ -9,8 +9,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from mptcplab.places import BUILD
+
 PROGRAM = "/usr/sbin/mptcp-sched"
-MANY = Path(__file__).resolve().parents[2] / "build" / "tests" / "many"
+MANY = BUILD / "tests" / "many"
 
 
 @contextlib.contextmanager

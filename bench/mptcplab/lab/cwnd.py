@@ -7,8 +7,8 @@ import shutil
 import socket
 import struct
 
-from netlab import LabError, check
-from probe import OBJECT, bpftool
+from mptcplab.lab.probe import OBJECT, bpftool
+from mptcplab.process import LabError, check
 
 PINS = "/sys/fs/bpf/mps-cwnd"
 KINDS = ("idle", "idle_smaller", "timeout")
@@ -22,8 +22,18 @@ def probe():
         raise LabError(f"no {built.name}: `make bench-obj` builds it")
     shutil.rmtree(PINS, ignore_errors=True)
     os.mkdir(PINS)
-    check(["bpftool", "prog", "loadall", str(built), f"{PINS}/progs", "pinmaps", f"{PINS}/maps",
-           "autoattach"])  # fmt: skip
+    check(
+        [
+            "bpftool",
+            "prog",
+            "loadall",
+            str(built),
+            f"{PINS}/progs",
+            "pinmaps",
+            f"{PINS}/maps",
+            "autoattach",
+        ]
+    )
     try:
         yield read
     finally:

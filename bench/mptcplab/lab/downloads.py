@@ -9,13 +9,14 @@ Every download is verified by SHA-256.
 
 import argparse
 import dataclasses
-import sched
 import statistics
 
-from fluid import best_path, fluid_bound
-from netlab import FRAME, PAYLOAD, Lab
-from netlab import Path as NetPath
-from web import Server, download
+from mptcplab import schedulers
+from mptcplab.fluid import best_path, fluid_bound
+from mptcplab.lab.netlab import Lab
+from mptcplab.lab.web import Server, download
+from mptcplab.path import FRAME, PAYLOAD
+from mptcplab.path import Path as NetPath
 
 # Long enough for the connection's buffers to grow to their usual size: while they are small, so are
 # the bursts that the kernel's default hands to a path.
@@ -31,18 +32,14 @@ def size_of(text):
 
 def paths_of(cell):
     rates = [float(x) for x in cell.split("/")]
-    return [
-        NetPath(n, mbit=r, rtt_ms=t)
-        for n, r, t in zip(NAMES, rates, RTT_MS, strict=True)
-    ]
+    return [NetPath(n, mbit=r, rtt_ms=t) for n, r, t in zip(NAMES, rates, RTT_MS, strict=True)]
 
 
 def describe(cells):
     """The paths of each cell, for a result."""
     return {
         "paths": {
-            c: [dataclasses.asdict(p) | {"queue": p.queue()} for p in paths_of(c)]
-            for c in cells
+            c: [dataclasses.asdict(p) | {"queue": p.queue()} for p in paths_of(c)] for c in cells
         },
         "frame": FRAME,
         "payload": PAYLOAD,
@@ -57,7 +54,7 @@ def parser(doc, prog):
     )
     add = p.add_argument
     add("--cell", action="append", help="rates of wifi/lte in Mbit/s, as 0.3/8.6")
-    add("--scheduler", action="append", metavar="WORD", help=sched.SPELLING)
+    add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", action="append", help="of a download, as 128K or 1M")
     add("--repeat", type=int, default=3)
     add("--pause", type=float, default=1.0, help="seconds")
@@ -67,7 +64,7 @@ def parser(doc, prog):
 def look(lab, choice):
     """What there is to count, at one moment at which the connection rests."""
     return {
-        "stats": sched.connection(lab) if choice.is_ours else None,
+        "stats": schedulers.connection(lab) if choice.is_ours else None,
         "devices": [c["rx"]["bytes"] for c in lab.counters()],
     }
 
@@ -97,8 +94,7 @@ def moved(lab, before, after):
             "path_bytes": minus(before["devices"], after["devices"]),
         }
     new, again = (
-        minus(by_path(lab, a, k), by_path(lab, b, k))
-        for k in ("bytes_sent", "bytes_retrans")
+        minus(by_path(lab, a, k), by_path(lab, b, k)) for k in ("bytes_sent", "bytes_retrans")
     )
     return {
         "share_from": "mptcp-sched stats",
@@ -137,7 +133,7 @@ def measure(cell, choice, sizes, args, looks=True, path=None):
     got, seen, problems = [], [], []
     with Lab(paths, tag="") as lab:
         if not choice.is_tcp:
-            sched.use(lab, choice)
+            schedulers.use(lab, choice)
         host = lab.address("server", taken if choice.is_tcp else 0)
         files = {WARM_UP[0]: WARM_UP[1], **sizes}
         with Server(lab, files, mptcp=not choice.is_tcp) as server:
@@ -150,7 +146,7 @@ def measure(cell, choice, sizes, args, looks=True, path=None):
                 if looks and i % args.repeat == 0:
                     seen.append(look(lab, choice))
                 if i == len(order) - 1 and not choice.is_tcp:
-                    problems += sched.check_in_use(lab, choice)
+                    problems += schedulers.check_in_use(lab, choice)
                     problems += check_paths(lab)
         queues = zip(paths, lab.queues(), strict=True)
         drops = {p.name: q["client"]["drops"] for p, q in queues}

@@ -10,9 +10,9 @@ import dataclasses
 import re
 import time
 
-import transfer
-from netlab import LabError
-from web import PORT, content
+from mptcplab.lab import transfer
+from mptcplab.lab.web import PORT, content
+from mptcplab.process import LabError
 
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 HEAD_LIMIT = 8192
@@ -28,8 +28,13 @@ class Fetched:
     right: bool  # it was what the server has
 
     def as_object(self, zero, **more):
-        return {"name": self.name, "bytes": self.bytes, "begun": self.begun - zero,
-                "seconds": self.seconds, "first": self.first} | more  # fmt: skip
+        return {
+            "name": self.name,
+            "bytes": self.bytes,
+            "begun": self.begun - zero,
+            "seconds": self.seconds,
+            "first": self.first,
+        } | more
 
 
 class Fetcher:
@@ -64,9 +69,7 @@ class Fetcher:
         status = head.split(b"\r\n", 1)[0]
         length = LENGTH.search(head)
         if b" 200 " not in status + b" " or not length:
-            raise LabError(
-                f"{name}: the server says {status.decode(errors='replace')!r}"
-            )
+            raise LabError(f"{name}: the server says {status.decode(errors='replace')!r}")
         data = self._rest(name, body, int(length[1]))
         seconds = time.monotonic() - begun
         right = data == content(name, len(data))

@@ -19,115 +19,22 @@ Everything is in the namespaces; closing the lab ends what runs in them and remo
 """
 
 import contextlib
-import dataclasses
 import itertools
 import json
-import math
 import os
 import secrets
 import signal
 import subprocess
 import time
 
-ROLES = ("client", "server")
-MTU = 1500
-# What netem charges the rate for: Ethernet header (no checksum, no preamble) and IP packet.
-FRAME = MTU + 14
-# Payload of a full segment: IPv4 and TCP headers with timestamps. An MPTCP segment also carries a
-# DSS option of up to 28 bytes, so this is what no transport can exceed, not what MPTCP gets.
-PAYLOAD = MTU - 20 - 32
+from mptcplab.path import FRAME, PAYLOAD, ROLES, Path
+from mptcplab.process import LabError, check
+
+# Who makes a lab makes paths for it.
+__all__ = ["FRAME", "PAYLOAD", "ROLES", "Lab", "LabError", "Path"]
+
 BRIDGE = "type bridge forward_delay 0 mcast_snooping 0"
 UPLINK = "uplink"  # end of the trunk
-FAR = 10000  # packets: no limit for what is only on its way
-
-
-class LabError(RuntimeError):
-    """A command that sets the lab up failed."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Path:
-    """One path; the name is also that of its device in both namespaces."""
-
-    name: str
-    mbit: float | None  # each direction; None: as fast as the machine
-    rtt_ms: float = 0  # half of it in each direction
-    limit: int = 100  # packets that the queue holds, those on their way included
-    loss: float = 0  # per cent, each direction
-    reorder: float = 0  # per cent that overtake: they go without the delay
-    skew_ms: float = (
-        0  # that much longer to the server than back; rtt_ms stays their sum
-    )
-    jitter_ms: float = (
-        0  # each packet's delay is that much longer or shorter, in their order
-    )
-    loss_to: str = ""  # loses only towards this end
-    local: str = (
-        ""  # this end's own device holds the rate and the queue, as a WiFi card does
-    )
-    seed: int | None = None  # of netem's random numbers; None: other ones each time
-
-    @property
-    def goodput(self):
-        """Payload bytes per second when every frame is full."""
-        return self.mbit * 1e6 / 8 * PAYLOAD / FRAME
-
-    @property
-    def owd(self):
-        """One-way delay in seconds."""
-        return self.rtt_ms / 2000
-
-    def roomy(self):
-        """The same path, whose queue holds one round trip of data beyond what is on its way."""
-        packets = (self.owd + 2 * self.owd) * self.mbit * 1e6 / 8 / FRAME
-        return dataclasses.replace(self, limit=max(self.limit, math.ceil(packets)))
-
-    def one_way_ms(self, towards):
-        """Delay towards one end."""
-        return (
-            self.rtt_ms + (self.skew_ms if towards == "server" else -self.skew_ms)
-        ) / 2
-
-    def queue(self, towards=""):
-        """tc's words for the queue in front of an end; without a name, of one that is as the other."""
-        delay_us = (self.one_way_ms(towards) if towards else self.rtt_ms / 2) * 1000
-        loss = self.loss if self.loss_to in ("", towards) else 0
-        # The other end's device has them: see local_queue().
-        rate, limit = self.mbit, self.limit
-        if self.local and towards not in ("", self.local):
-            rate, limit = None, FAR
-        if not (rate or delay_us or loss):
-            return "pfifo limit 1000"
-        words = f"netem limit {limit}"
-        if delay_us:
-            words += f" delay {delay_us:.0f}us"
-        if self.jitter_ms:
-            words += f" {self.jitter_ms * 1000:.0f}us"
-            # A queue with a rate keeps the order by itself.
-            words += "" if rate else " rate 100gbit"
-        if self.reorder:
-            words += f" reorder {self.reorder:g}%"
-        if loss:
-            words += f" loss {loss:g}%"
-        if rate:
-            words += f" rate {rate * 1e6:.0f}bit"
-        if self.seed is not None:
-            # Each end's own: else both would lose at the same moments.
-            words += f" seed {2 * self.seed + (towards == 'server')}"
-        return words
-
-    def local_queue(self):
-        """tc's words for the queue of an end's own device, where that is the bottleneck."""
-        return f"netem limit {self.limit} rate {self.mbit * 1e6:.0f}bit"
-
-
-def check(cmd, **kw):
-    """Runs a command; its output, or LabError with what it said."""
-    done = subprocess.run(cmd, text=True, capture_output=True, check=False, **kw)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()
-        raise LabError(f"{' '.join(cmd)}: exit status {done.returncode}: {said}")
-    return done.stdout
 
 
 class Lab:
@@ -223,21 +130,15 @@ class Lab:
             lines.append(
                 f"link add name server type veth peer name {peer} netns {self.names[ends[i + 2]]}"
             )
-            lines += [
-                f"link set dev {port} master both gso_max_segs 1 up" for port in ROLES
-            ]
+            lines += [f"link set dev {port} master both gso_max_segs 1 up" for port in ROLES]
             self._batch(link.name, [*lines, "link set dev both addrgenmode none up"])
         for where in ("net", "server"):
             self._batch(where, [f"link set dev {UPLINK} gso_max_segs 1 up"])
             self._offload_off(where, UPLINK)
         self._batch("server", [self._vlan(p.name, p) for p in self.paths])
         for link in self.trunk:
-            lines = [
-                f"qdisc replace dev {port} root {link.queue()}\n" for port in ROLES
-            ]
-            check(
-                ["tc", "-n", self.names[link.name], "-batch", "-"], input="".join(lines)
-            )
+            lines = [f"qdisc replace dev {port} root {link.queue()}\n" for port in ROLES]
+            check(["tc", "-n", self.names[link.name], "-batch", "-"], input="".join(lines))
             for port in ROLES:
                 self._offload_off(link.name, port)
 
@@ -272,9 +173,7 @@ class Lab:
             self._offload_off("net", self.port(path, role))
 
     def _offload_off(self, where, device):
-        self.run(
-            where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off"
-        )
+        self.run(where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")
 
     def _batch(self, where, lines):
         text = "".join(f"{line}\n" for line in lines)
@@ -411,6 +310,4 @@ class Lab:
             self.stop(proc)
         for name in self.names.values():
             # Connections that still want to say goodbye would keep the namespace's devices.
-            subprocess.run(
-                ["ip", "netns", "del", name], capture_output=True, check=False
-            )
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from netlab import LabError
+from mptcplab.process import LabError
 
 
 class Shaper(threading.Thread):
@@ -15,9 +15,7 @@ class Shaper(threading.Thread):
     def __init__(self, lab):
         super().__init__(daemon=True)
         self.lab, self.ended = lab, threading.Event()
-        self.tc = lab.start(
-            "net", "tc", "-batch", "-", stdin=subprocess.PIPE, text=True
-        )
+        self.tc = lab.start("net", "tc", "-batch", "-", stdin=subprocess.PIPE, text=True)
 
     def __enter__(self):
         self.begun = time.monotonic()

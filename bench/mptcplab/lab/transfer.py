@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 
-from netlab import LabError
+from mptcplab.process import LabError
 
 PORT = 5001
 MAX_SECONDS = 120  # without any progress
@@ -77,9 +77,7 @@ def is_mptcp(sock):
 def info(sock):
     """(subflows beside the first, bytes that MPTCP sent again)."""
     raw = sock.getsockopt(SOL_MPTCP, MPTCP_INFO, INFO_BYTES)
-    return raw[INFO_EXTRA_SUBFLOWS], struct.unpack_from("=Q", raw, INFO_BYTES_RETRANS)[
-        0
-    ]
+    return raw[INFO_EXTRA_SUBFLOWS], struct.unpack_from("=Q", raw, INFO_BYTES_RETRANS)[0]
 
 
 def received(lab):
@@ -155,16 +153,9 @@ class Counters:
 
     def __sub__(self, before):
         def minus(a, b):
-            return (
-                [minus(*x) for x in zip(a, b, strict=True)]
-                if isinstance(a, list)
-                else a - b
-            )
+            return [minus(*x) for x in zip(a, b, strict=True)] if isinstance(a, list) else a - b
 
-        pairs = (
-            (getattr(x, f.name) for x in (self, before))
-            for f in dataclasses.fields(self)
-        )
+        pairs = ((getattr(x, f.name) for x in (self, before)) for f in dataclasses.fields(self))
         return Counters(*(minus(a, b) for a, b in pairs))
 
 
@@ -172,10 +163,7 @@ def transfer(lab, sender, parts):
     """Sends all at once; `parts`: (ends of a connection, data for it). What there is to tell."""
     socks = [ends[sender] for ends, _ in parts]
     before = Counters.read(lab, sender, socks)
-    readers = [
-        Receiver(lab, other(sender), ends[other(sender)], len(data))
-        for ends, data in parts
-    ]
+    readers = [Receiver(lab, other(sender), ends[other(sender)], len(data)) for ends, data in parts]
     writers = [
         threading.Thread(target=sock.sendall, args=(data,), daemon=True)
         for sock, (_, data) in zip(socks, parts, strict=True)
@@ -190,9 +178,7 @@ def transfer(lab, sender, parts):
     ended, idle = time.monotonic(), idle_seconds() - idle
     for reader in readers:
         if not reader.ended:
-            raise LabError(
-                f"after {len(reader.samples)} of {SAMPLES} parts: {reader.error}"
-            )
+            raise LabError(f"after {len(reader.samples)} of {SAMPLES} parts: {reader.error}")
     # What is still on its way belongs to it.
     time.sleep(0.5)
     moved = Counters.read(lab, sender, socks) - before

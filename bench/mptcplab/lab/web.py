@@ -18,12 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from netlab import LabError
+from mptcplab.process import LabError
 
 PORT = 80
-MAX_SECONDS = (
-    120  # for one download: a connection that hangs must not take everything with it
-)
+MAX_SECONDS = 120  # for one download: a connection that hangs must not take everything with it
 # Debian's defaults where they concern the sending of files; the connection is never closed by
 # nginx, however long the pauses.
 NGINX_CONF = """\
@@ -137,9 +135,7 @@ def read_line(curl, said):
             return float(words[1]), int(words[2]), int(words[3])
         if not (words and words[0].lower() == "file"):
             said.append(line.strip())
-    raise LabError(
-        f"curl ended early, exit status {curl.wait()}: {' '.join(said) or '?'}"
-    )
+    raise LabError(f"curl ended early, exit status {curl.wait()}: {' '.join(said) or '?'}")
 
 
 def open_gate(fifo, curl):
@@ -167,9 +163,16 @@ def download(server, names, host, pause=1.0, fresh=False):
         config = Path(folder, "config")
         urls = [f"http://{host}:{PORT}/{name}" for name in names]
         config.write_text(curl_config(urls, fifo, folder, server.mptcp, fresh))
-        curl = lab.start("client", "curl", "--config", str(config),
-                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True)  # fmt: skip
+        curl = lab.start(
+            "client",
+            "curl",
+            "--config",
+            str(config),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         said = []
         try:
             for i, name in enumerate(names):

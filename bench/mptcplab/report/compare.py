@@ -10,10 +10,10 @@ import collections
 import dataclasses
 import json
 
-import plan
-from table import table
-
-from report import measures, stats
+from mptcplab import measures
+from mptcplab.records import judged, read
+from mptcplab.report import stats
+from mptcplab.table import table
 
 BETTER, WORSE, SAME, SINGLE = (
     "better",
@@ -68,7 +68,7 @@ def change(key, a, b):
 
 def changes(raw_a, raw_b):
     """(changes, what is in only one of them, what is valid in only one)."""
-    a, b = (by_cell(measures.records(raw)[0]) for raw in (raw_a, raw_b))
+    a, b = (by_cell(judged(raw)[0]) for raw in (raw_a, raw_b))
     both = [k for k in a if k in b]
     found = [(k, change(k, a[k], b[k])) for k in both]
     names = [f"{k[0]} {k[3]} {k[4]}" for k in a.keys() ^ b.keys()]
@@ -77,22 +77,15 @@ def changes(raw_a, raw_b):
 
 
 def lines(file_a, file_b, everything=False):
-    found, single, lost = changes(plan.read(file_a), plan.read(file_b))
+    found, single, lost = changes(read(file_a), read(file_b))
     order = (WORSE, BETTER, SINGLE, SAME)
     counts = collections.Counter(c.verdict for c in found)
-    yield (
-        ", ".join(f"{counts[v]} {v}" for v in order)
-        + f" (of {len(found)} cells; B / A)"
-    )
+    yield (", ".join(f"{counts[v]} {v}" for v in order) + f" (of {len(found)} cells; B / A)")
     shown = [c for c in found if everything or c.verdict in (WORSE, BETTER)]
     rows = []
     for c in sorted(shown, key=lambda c: order.index(c.verdict)):
-        span = (
-            "-" if c.ratio.low is None else f"{c.ratio.low:.3f} to {c.ratio.high:.3f}"
-        )
-        rows.append(
-            (c.cell, c.measure, f"{c.ratio.value:.3f}", span, c.ratio.count, c.verdict)
-        )
+        span = "-" if c.ratio.low is None else f"{c.ratio.low:.3f} to {c.ratio.high:.3f}"
+        rows.append((c.cell, c.measure, f"{c.ratio.value:.3f}", span, c.ratio.count, c.verdict))
     if rows:
         yield from table(("cell", "measure", "B / A", "95 %", "pairs", "verdict"), rows)
     if single:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kinds of figures that a scenario can ask for; each is a function of a figure and its records.
-
-Colours are Okabe and Ito's, which colour-blind people can tell apart, and cividis for areas; line
-styles, markers and hatches say the same again, for print without colours.
-"""
+"""The kinds of figures that a scenario can ask for; each is a function of a figure and its records."""
 
 import itertools
 import math
@@ -16,126 +12,29 @@ os.environ.setdefault("MPLCONFIGDIR", tempfile.gettempdir())
 import matplotlib
 
 matplotlib.use("Agg")
-from sched import TCP
-
 import matplotlib.pyplot as plt
 from matplotlib.ticker import MaxNLocator
-from netlab import LabError
-from scenario import FIGURES
 
-from report import stats
-from report.measures import MEASURES
-from report.ooo import PARTS
+from mptcplab.measures import MEASURES
+from mptcplab.report import stats
+from mptcplab.report.data import INVALID, Data
+from mptcplab.schedulers import TCP
+from mptcplab.schema import FIGURES, PARTS
 
-COLOURS = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-    "#999999",
-)
-DASHES = ("-", "--", "-.", ":")
-MARKERS = "osD^v<>pP*X"
-HATCHES = ("", "//", "\\\\", "xx", "..", "--", "++", "oo", "||", "**", "OO")
-# Where a reader looks for them, whatever else is in a figure.
-FIXED = {
-    "plain TCP": ("#999999", "--", "x", ".."),
-    "default": ("#000000", "-", "o", ""),
-}
-INVALID = "invalid"
-OBJECT = "object"  # as a parameter: the objects' names, of which the measure is the completion time
 # Below this a CCDF says more about chance than about a scheduler.
 LEAST_PART = 1e-4
 
-plt.rcParams.update({"font.size": 8, "axes.titlesize": 9, "figure.dpi": 110, "hatch.linewidth": 0.5,
-                     "axes.grid": True, "grid.alpha": 0.3, "legend.fontsize": 7})  # fmt: skip
-
-
-class Nothing(LabError):
-    """There is nothing to draw."""
-
-
-def styles(schedulers):
-    """{scheduler: (colour, dashes, marker, hatch)}, the same in all figures with the same ones."""
-    out, free = {}, 0
-    for word in schedulers:
-        if word in FIXED:
-            out[word] = FIXED[word]
-            continue
-        colour = COLOURS[1 + free % (len(COLOURS) - 2)]
-        dashes = DASHES[free % len(DASHES)]
-        out[word] = (
-            colour,
-            dashes,
-            MARKERS[1 + free % (len(MARKERS) - 1)],
-            HATCHES[1 + free % (len(HATCHES) - 1)],
-        )
-        free += 1
-    return out
-
-
-def order(words):
-    words = set(words)
-    first = [w for w in FIXED if w in words]
-    return first + sorted(words - FIXED.keys())
-
-
-class Data:
-    """The records of one figure, found by scheduler and parameters."""
-
-    def __init__(self, figure, records):
-        self.figure = figure
-        wanted = figure["schedulers"]
-        self.records = [
-            r for r in records
-            if all(r.at.get(k) == v for k, v in figure["where"].items())
-            and (not wanted or r.cell.scheduler in wanted)
-        ]  # fmt: skip
-        if not any(r.valid for r in self.records):
-            raise Nothing("no valid results")
-        self.schedulers = order(r.cell.scheduler for r in self.records)
-        self.style = styles(self.schedulers)
-        self.measure = MEASURES.get(figure["measure"])
-
-    def of(self, scheduler, **params):
-        return [
-            r for r in self.records
-            if r.cell.scheduler == scheduler and all(r.at.get(k) == v for k, v in params.items())
-        ]  # fmt: skip
-
-    def mean(self, scheduler, **params):
-        """stats.Mean; INVALID where something was measured that does not count; None."""
-        name = params.pop(OBJECT, None)
-        found = self.of(scheduler, **params)
-        if not found:
-            return None
-        measure = self.figure["measure"]
-        value = stats.mean([r.of_object(name) if name else r[measure] for r in found])
-        return value or INVALID
-
-    def values(self, name):
-        """Of a parameter, in the order of the scenario; of the objects, their names."""
-        if name == OBJECT:
-            objects = (o for r in self.records if r.valid for o in r.result["objects"])
-            return list(dict.fromkeys(o["name"] for o in objects))
-        return list(dict.fromkeys(r.at[name] for r in self.records))
-
-    def claim(self, scheduler, **params):
-        for claim in self.figure["claims"]:
-            if claim["scheduler"] == scheduler and all(
-                params.get(k) == v for k, v in claim["at"].items()
-            ):
-                return claim["value"]
-        return None
-
-    @property
-    def label(self):
-        unit = self.figure["unit"] or self.measure.unit
-        return self.measure.text + (f" ({unit})" if unit else "")
+plt.rcParams.update(
+    {
+        "font.size": 8,
+        "axes.titlesize": 9,
+        "figure.dpi": 110,
+        "hatch.linewidth": 0.5,
+        "axes.grid": True,
+        "grid.alpha": 0.3,
+        "legend.fontsize": 7,
+    }
+)
 
 
 def panels(count, width, height, most=4):
@@ -185,9 +84,7 @@ def heatmap(figure, records):
                     fontsize=6,
                     color="white" if found.value < 0.55 else "black",
                 )
-        image = axis.imshow(
-            grid, cmap="cividis", vmin=0, vmax=1, origin="lower", aspect="auto"
-        )
+        image = axis.imshow(grid, cmap="cividis", vmin=0, vmax=1, origin="lower", aspect="auto")
         axis.set_title(scheduler)
         axis.set_xticks(range(len(xs)), xs)
         axis.set_yticks(range(len(ys)), ys)
@@ -226,8 +123,17 @@ def bars(figure, records):
                     va="bottom",
                 )
             elif found:
-                axis.bar(x, found.value, width, yerr=found.half or 0, color=colour, hatch=hatch, label=label,
-                         edgecolor="white", error_kw={"lw": 0.8, "ecolor": "#666666"})  # fmt: skip
+                axis.bar(
+                    x,
+                    found.value,
+                    width,
+                    yerr=found.half or 0,
+                    color=colour,
+                    hatch=hatch,
+                    label=label,
+                    edgecolor="white",
+                    error_kw={"lw": 0.8, "ecolor": "#666666"},
+                )
                 label = None
             claim = data.claim(scheduler, **at)
             if claim is not None:
@@ -291,8 +197,17 @@ def lines(figure, records):
                 if claim is not None:
                     axis.plot(x, claim, "D", mfc="none", mec="red", ms=5)
             colour, dashes, marker, _ = data.style[scheduler]
-            axis.errorbar([x for x, _ in points], [m.value for _, m in points], yerr=[m.half or 0 for _, m in points],
-                          color=colour, ls=dashes, marker=marker, ms=3.5, lw=1, label=scheduler)  # fmt: skip
+            axis.errorbar(
+                [x for x, _ in points],
+                [m.value for _, m in points],
+                yerr=[m.half or 0 for _, m in points],
+                color=colour,
+                ls=dashes,
+                marker=marker,
+                ms=3.5,
+                lw=1,
+                label=scheduler,
+            )
         if part is not None:
             axis.set_title(f"{group} {part}")
         axis.set_xlabel(name)
@@ -335,18 +250,12 @@ def ccdf(figure, records):
             xs, ys = curve([r for r in data.of(scheduler, **params) if r.valid])
             colour, dashes, _, _ = data.style[scheduler]
             if xs:
-                axis.step(
-                    xs, ys, where="post", color=colour, ls=dashes, lw=1, label=scheduler
-                )
+                axis.step(xs, ys, where="post", color=colour, ls=dashes, lw=1, label=scheduler)
         axis.set_title(title)
         axis.set_yscale("log")
         axis.set_ylim(LEAST_PART if figure["of"] == "ooo" else None, 1.1)
-        axis.set_xlabel(
-            "out-of-order delay, s" if figure["of"] == "ooo" else "completion time, s"
-        )
-        axis.set_ylabel(
-            "part of the packets" if figure["of"] == "ooo" else "part of the objects"
-        )
+        axis.set_xlabel("out-of-order delay, s" if figure["of"] == "ooo" else "completion time, s")
+        axis.set_ylabel("part of the packets" if figure["of"] == "ooo" else "part of the objects")
         if figure["log"]:
             axis.set_xscale("log")
     shared_legend(fig, axes)

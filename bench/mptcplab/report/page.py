@@ -5,27 +5,30 @@ import base64
 import collections
 import datetime
 import json
-import sched
 from pathlib import Path
 
 import jinja2
-import plan
-from scenario import load_all
-from table import table
 
-from report import figures, measures, stats
+from mptcplab import measures, schedulers
+from mptcplab.places import OUT, SRC
+from mptcplab.records import PlanError, digest, judged, read
+from mptcplab.report import figures, stats
+from mptcplab.report.data import Nothing
+from mptcplab.report.style import order
+from mptcplab.scenario import load_all
+from mptcplab.table import table
 
 HERE = Path(__file__).resolve().parent
-TO = plan.OUT / "report"
+TO = OUT / "report"
 
 
 def in_order(scenario, records):
     """As the scenario has its cells, whichever was finished first."""
-    params = {plan.digest(p): i for i, p in enumerate(scenario.combinations)}
+    params = {digest(p): i for i, p in enumerate(scenario.combinations)}
 
     def place(record):
         # the last: of an older form of the scenario
-        at = params.get(plan.digest(record.cell.params), len(params))
+        at = params.get(digest(record.cell.params), len(params))
         return at, record.cell.seed, record.cell.run
 
     return sorted(records, key=place)
@@ -45,9 +48,7 @@ class Section:
         """For people, with ranges where a parameter changes them."""
         for i, path in enumerate(self.first.paths):
             every = [r.cell.paths[i] for r in self.records]
-            there, back = (
-                spread(p.one_way_ms(r) for p in every) for r in ("server", "client")
-            )
+            there, back = (spread(p.one_way_ms(r) for p in every) for r in ("server", "client"))
             parts = [
                 f"{spread(p.mbit for p in every)} Mbit/s",
                 f"{there} ms there, {back} ms back",
@@ -69,8 +70,10 @@ class Section:
         runs = 1 + max(r.cell.run for r in self.records)
         commits = sorted({str(r.raw["commit"]) for r in self.records})
         text = json.dumps(work).replace('"', "").strip("{}")
-        return (f"workload {self.first.workload['kind']}: {text}. Seeds {', '.join(map(str, seeds))}, "
-                f"{runs} run{'s' * (runs > 1)} each. Linux {self.kernel}, commit {', '.join(commits)}.")  # fmt: skip
+        return (
+            f"workload {self.first.workload['kind']}: {text}. Seeds {', '.join(map(str, seeds))}, "
+            f"{runs} run{'s' * (runs > 1)} each. Linux {self.kernel}, commit {', '.join(commits)}."
+        )
 
     @property
     def invalid(self):
@@ -96,9 +99,7 @@ def paired(records):
     """{scheduler: [(record, {scheduler: record of the same cell})]}"""
     groups = collections.defaultdict(dict)
     for r in records:
-        key = json.dumps(
-            [r.raw["kernel"], r.cell.form, r.cell.params, r.cell.seed, r.cell.run]
-        )
+        key = json.dumps([r.raw["kernel"], r.cell.form, r.cell.params, r.cell.seed, r.cell.run])
         groups[key][r.cell.scheduler] = r
     out = collections.defaultdict(list)
     for group in groups.values():
@@ -107,7 +108,7 @@ def paired(records):
     return out
 
 
-BASES = ("default", sched.TCP, "bound")
+BASES = ("default", schedulers.TCP, "bound")
 
 
 def gains(records):
@@ -115,7 +116,7 @@ def gains(records):
     name = records[0].headline
     found = paired(records)
     out = {}
-    for scheduler in figures.order(found):
+    for scheduler in order(found):
         row = {}
         for base in BASES:
             pairs = []
@@ -129,9 +130,7 @@ def gains(records):
                 if pair:
                     pairs.append(pair)
             each = [a / b for a, b in pairs]
-            row[base] = (
-                (stats.ratio(pairs).value, min(each), max(each)) if pairs else None
-            )
+            row[base] = (stats.ratio(pairs).value, min(each), max(each)) if pairs else None
         out[scheduler] = row
     return out
 
@@ -174,7 +173,7 @@ def digest_lines(digest):
     rows = []
     for one in digest["scenarios"]:
         for scheduler, row in one["gains"].items():
-            if scheduler != sched.TCP:
+            if scheduler != schedulers.TCP:
                 rows.append((one["scenario"], scheduler, *map(gain_text, row.values())))
     return table(head, rows)
 
@@ -194,7 +193,7 @@ def draw(section, folder):
         name = f"{section.name}-{index + 1}.png"
         try:
             figures.draw(figure, section.records, folder / name)
-        except figures.Nothing:
+        except Nothing:
             continue
         data = base64.b64encode((folder / name).read_bytes()).decode()
         yield {
@@ -209,10 +208,10 @@ def write(files, to=None):
     """Writes it; what to say of it."""
     folder = to or TO
     folder.mkdir(parents=True, exist_ok=True)
-    raws = [r for f in files for r in plan.read(f)]
-    cells, checks = measures.records(raws)
+    raws = [r for f in files for r in read(f)]
+    cells, checks = judged(raws)
     if not cells:
-        raise plan.PlanError(f"no results in {', '.join(map(str, files))}")
+        raise PlanError(f"no results in {', '.join(map(str, files))}")
     found = list(sections(cells))
     parts = [
         {
@@ -232,9 +231,10 @@ def write(files, to=None):
         lstrip_blocks=True,
     )
     text = env.get_template("page.html.j2").render(
-        parts=parts, checks=checks, now=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"))  # fmt: skip
+        parts=parts,
+        checks=checks,
+        now=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
     out = folder / "index.html"
     out.write_text(text)
-    return (
-        f"report: {out.relative_to(plan.SRC) if out.is_relative_to(plan.SRC) else out}"
-    )
+    return f"report: {out.relative_to(SRC) if out.is_relative_to(SRC) else out}"

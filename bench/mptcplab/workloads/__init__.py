@@ -12,8 +12,8 @@ import importlib
 import pkgutil
 import re
 
-import fluid
-from scenario import NUMBER, ScenarioError, describe
+from mptcplab import fluid
+from mptcplab.schema import NUMBER, ScenarioError, describe
 
 SIZE = "[0-9]+[KM]?"  # of a file or flow
 _kinds = {}
@@ -39,7 +39,7 @@ class Workload:
 
     @staticmethod
     def run(bench):
-        """In the guest, see measure.Bench: {"objects": [...], "values": {...}, "series": {...}, "active": [...]}.
+        """In the guest, see guest.measure.Bench: {"objects": [...], "values": {...}, "series": {...}, "active": [...]}.
 
         Of each object its name, its bytes, when it began and how long it took; in seconds from
         bench.zero. "active": [begin, end] of the times in which something was wanted.
@@ -62,16 +62,12 @@ class Option:
 
     def check(self, value, where):
         kinds = self.kinds
-        if not isinstance(value, kinds) or (
-            isinstance(value, bool) and kinds is not bool
-        ):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             raise ScenarioError(f"{where}: {value!r} is not {describe(kinds)}")
         for one in value if isinstance(value, list) else [value]:
             if self.low is not None and (not isinstance(one, NUMBER) or one < self.low):
                 raise ScenarioError(f"{where}: {one!r} is below {self.low:g}")
-            if self.pattern and not (
-                isinstance(one, str) and re.fullmatch(self.pattern, one)
-            ):
+            if self.pattern and not (isinstance(one, str) and re.fullmatch(self.pattern, one)):
                 raise ScenarioError(f"{where}: {one!r} is not like {self.pattern}")
             if self.among and one not in self.among:
                 raise ScenarioError(
@@ -105,15 +101,11 @@ def check(options, where):
     options = dict(options)
     kind = options.pop("kind", None)
     if kind not in kinds():
-        raise ScenarioError(
-            f"{where}.kind: {kind!r} is not one of {', '.join(sorted(kinds()))}"
-        )
+        raise ScenarioError(f"{where}.kind: {kind!r} is not one of {', '.join(sorted(kinds()))}")
     known = kinds()[kind].OPTIONS
     for key in options:
         if key not in known:
-            raise ScenarioError(
-                f"{where}.{key}: unknown for {kind}; there are: {', '.join(known)}"
-            )
+            raise ScenarioError(f"{where}.{key}: unknown for {kind}; there are: {', '.join(known)}")
     out = {"kind": kind}
     for key, option in known.items():
         if key not in options and option.default is None:

@@ -5,11 +5,11 @@ import contextlib
 import json
 import subprocess
 
-from fluid import mean_rate
-from netlab import FRAME, PAYLOAD, LabError
-from scenario import NUMBER
-
-from workloads import Option, Workload, workload
+from mptcplab.fluid import mean_rate
+from mptcplab.path import FRAME, PAYLOAD
+from mptcplab.process import LabError
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import Option, Workload, workload
 
 PORT = 5201
 # From this size on a block costs little; a limited load should not come in large bursts.
@@ -31,9 +31,7 @@ def limit_mbit(cell, begin, end):
     "bulk",
     seconds=Option(NUMBER, low=1),
     direction=Option(str, "down", among=("down", "up")),
-    load_mbit=Option(
-        NUMBER, 0, low=0
-    ),  # what the application offers; 0: as much as goes
+    load_mbit=Option(NUMBER, 0, low=0),  # what the application offers; 0: as much as goes
     # Growth of the windows at the start, which is not counted.
     omit_s=Option(int, 0, low=0),
 )
@@ -54,8 +52,18 @@ class Bulk(Workload):
         cmd = ["iperf3", "--json", "--port", str(PORT)]
         if bench.mptcp:
             cmd = ["mptcpize", "run", *cmd]
-        client = [*cmd, "--client", bench.host, "--time", f"{w['seconds']:g}", "--omit", str(w["omit_s"]),
-                  "--length", BLOCK, "--get-server-output"]  # fmt: skip
+        client = [
+            *cmd,
+            "--client",
+            bench.host,
+            "--time",
+            f"{w['seconds']:g}",
+            "--omit",
+            str(w["omit_s"]),
+            "--length",
+            BLOCK,
+            "--get-server-output",
+        ]
         client += ["--reverse"] * (w["direction"] == "down")
         client += ["--bitrate", f"{w['load_mbit']:g}M"] * bool(w["load_mbit"])
         with listening(bench, [*cmd, "--server", "--one-off"]), bench.start():
@@ -81,16 +89,10 @@ class Bulk(Workload):
         w = bench.cell.workload
         try:
             report = json.loads(said)
-            receiver = (
-                report if w["direction"] == "down" else report["server_output_json"]
-            )
+            receiver = report if w["direction"] == "down" else report["server_output_json"]
             rows = [i["sum"] for i in receiver["intervals"]]
             counted = [r for r in rows if not r["omitted"]]
-            goodput = (
-                8e-6
-                * sum(r["bytes"] for r in counted)
-                / sum(r["seconds"] for r in counted)
-            )
+            goodput = 8e-6 * sum(r["bytes"] for r in counted) / sum(r["seconds"] for r in counted)
         except (ValueError, KeyError, ZeroDivisionError) as e:
             raise LabError(
                 f"iperf3 gave no result ({e!r}): {(complained or said).strip()[:300]}"
@@ -98,8 +100,7 @@ class Bulk(Workload):
         # Intervals begin anew behind what is omitted.
         shift = sum(r["seconds"] for r in rows if r["omitted"])
         series = [
-            (r["start"] + (0 if r["omitted"] else shift), r["bits_per_second"] / 1e6)
-            for r in rows
+            (r["start"] + (0 if r["omitted"] else shift), r["bits_per_second"] / 1e6) for r in rows
         ]
         arrived = bench.counted["received"]
         values = {"goodput_mbit": goodput}
@@ -108,9 +109,7 @@ class Bulk(Workload):
         values["goodput_ratio"] = goodput / limit_mbit(bench.cell, 0, Bulk.seconds(w))
         size = sum(r["bytes"] for r in rows)
         return {
-            "objects": [
-                {"name": "bulk", "bytes": size, "begun": 0, "seconds": Bulk.seconds(w)}
-            ],
+            "objects": [{"name": "bulk", "bytes": size, "begun": 0, "seconds": Bulk.seconds(w)}],
             "values": values,
             "series": {"goodput": series},
             "active": [[0, Bulk.seconds(w)]],
@@ -124,9 +123,7 @@ class Bulk(Workload):
 @contextlib.contextmanager
 def listening(bench, cmd):
     """iperf3's server, ready."""
-    proc = bench.lab.start(
-        "server", *cmd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    proc = bench.lab.start("server", *cmd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     kind = "-M" if bench.mptcp else "-t"
     try:
         bench.lab.wait_for(

@@ -5,13 +5,12 @@ import dataclasses
 import statistics
 import time
 
-from dash import Abr, play
-from fetch import fetcher
-from fluid import mean_rate
-from scenario import NUMBER
-from web import Server
-
-from workloads import Option, Workload, workload
+from mptcplab.fluid import mean_rate
+from mptcplab.lab.fetch import fetcher
+from mptcplab.lab.web import Server
+from mptcplab.player import Abr, play
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import Option, Workload, workload
 
 
 @workload(
@@ -39,10 +38,7 @@ class Dash(Workload):
         w = bench.cell.workload
         rates = w["rates"]
         names = [f"{r:g}Mbit" for r in rates]
-        sizes = {
-            n: round(r * 1e6 / 8 * w["chunk_s"])
-            for n, r in zip(names, rates, strict=True)
-        }
+        sizes = {n: round(r * 1e6 / 8 * w["chunk_s"]) for n, r in zip(names, rates, strict=True)}
         abr = Abr(tuple(rates), w["reservoir_s"], w["cushion_s"])
         got = []
         with (
@@ -51,8 +47,15 @@ class Dash(Workload):
             fetcher(bench.lab, bench.host, bench.mptcp) as conn,
         ):
             chunks = play(
-                    lambda i: got.append(conn.get(names[i])), abr, round(w["seconds"] / w["chunk_s"]),
-                    w["chunk_s"], w["max_buffer_s"], w["start_s"], time.monotonic, time.sleep)  # fmt: skip
+                lambda i: got.append(conn.get(names[i])),
+                abr,
+                round(w["seconds"] / w["chunk_s"]),
+                w["chunk_s"],
+                w["max_buffer_s"],
+                w["start_s"],
+                time.monotonic,
+                time.sleep,
+            )
             bench.check_in_use()
         for one in got:
             bench.check(one.right, f"{one.name}: not the data that the server has")
@@ -83,9 +86,7 @@ class Dash(Workload):
                 "throughput_ratio": bits / sum(c.seconds for c in counted) / whole,
                 "stalled_s": sum(c.stalled for c in chunks),
             },
-            "active": [
-                [g.begun - bench.zero, g.begun - bench.zero + g.seconds] for g in got
-            ],
+            "active": [[g.begun - bench.zero, g.begun - bench.zero + g.seconds] for g in got],
         }
 
     @staticmethod

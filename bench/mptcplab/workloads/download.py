@@ -3,12 +3,11 @@
 
 import time
 
-from downloads import WARM_UP, size_of
-from fluid import fluid_bound
-from scenario import NUMBER
-from web import Server, download
-
-from workloads import SIZE, Option, Workload, mean_bound, workload
+from mptcplab.fluid import fluid_bound
+from mptcplab.lab.downloads import WARM_UP, size_of
+from mptcplab.lab.web import Server, download
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import SIZE, Option, Workload, mean_bound, workload
 
 
 @workload(
@@ -34,20 +33,20 @@ class Downloads(Workload):
             order.insert(0, WARM_UP[0])
         objects = []
         with Server(bench.lab, files, bench.mptcp) as server, bench.start():
-            for i, one in enumerate(
-                download(server, order, bench.host, w["pause_s"], w["fresh"])
-            ):
+            for i, one in enumerate(download(server, order, bench.host, w["pause_s"], w["fresh"])):
                 ended = time.monotonic() - bench.zero
-                bench.check(
-                    one.verified, f"{one.name}: not the data that the server has"
-                )
+                bench.check(one.verified, f"{one.name}: not the data that the server has")
                 want = 1 if w["fresh"] or i == 0 else 0
-                bench.check(
-                    one.connects == want, f"{one.name}: {one.connects} new connections"
-                )
+                bench.check(one.connects == want, f"{one.name}: {one.connects} new connections")
                 if one.name != WARM_UP[0]:
-                    objects.append({"name": one.name, "bytes": one.size, "begun": ended - one.seconds,
-                                    "seconds": one.seconds})  # fmt: skip
+                    objects.append(
+                        {
+                            "name": one.name,
+                            "bytes": one.size,
+                            "begun": ended - one.seconds,
+                            "seconds": one.seconds,
+                        }
+                    )
                 if not w["fresh"] and i == len(order) - 1:
                     bench.check_in_use()
         return {

@@ -5,13 +5,12 @@ import random
 import threading
 import time
 
-import transfer
-from downloads import size_of
-from fluid import fluid_time
-from netlab import LabError
-from scenario import NUMBER
-
-from workloads import SIZE, Option, Workload, mean_bound, workload
+from mptcplab.fluid import fluid_time
+from mptcplab.lab import transfer
+from mptcplab.lab.downloads import size_of
+from mptcplab.process import LabError
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import SIZE, Option, Workload, mean_bound, workload
 
 
 class Acceptor(threading.Thread):

@@ -7,13 +7,12 @@ import random
 import threading
 import time
 
-from fetch import Fetcher
-from fluid import fluid_bound
-from netlab import LabError
-from scenario import NUMBER
-from web import Server
-
-from workloads import Option, Workload, mean_bound, workload
+from mptcplab.fluid import fluid_bound
+from mptcplab.lab.fetch import Fetcher
+from mptcplab.lab.web import Server
+from mptcplab.process import LabError
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import Option, Workload, mean_bound, workload
 
 
 def object_sizes(count, median, sigma, seed):
@@ -39,9 +38,7 @@ class Page(Workload):
     @staticmethod
     def run(bench):
         w = bench.cell.workload
-        sizes = object_sizes(
-            w["objects"], w["median_bytes"], w["sigma"], w["page_seed"]
-        )
+        sizes = object_sizes(w["objects"], w["median_bytes"], w["sigma"], w["page_seed"])
         files = {f"object-{i}": size for i, size in enumerate(sizes)}
         todo = queue.SimpleQueue()
         for name in files:
@@ -61,9 +58,7 @@ class Page(Workload):
                 except LabError as e:
                     failures.append(str(e))
 
-            threads = [
-                threading.Thread(target=fetch_all) for _ in range(w["connections"])
-            ]
+            threads = [threading.Thread(target=fetch_all) for _ in range(w["connections"])]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -77,9 +72,7 @@ class Page(Workload):
             bench.check(one.right, f"{one.name}: not the data that the server has")
         bench.check(len(got) == len(files), f"{len(got)} of {len(files)} objects")
         return {
-            "objects": [
-                g.as_object(bench.zero) for g in sorted(got, key=lambda g: g.begun)
-            ],
+            "objects": [g.as_object(bench.zero) for g in sorted(got, key=lambda g: g.begun)],
             "values": {"page_s": ended},
             "active": [[0, ended]],
         }

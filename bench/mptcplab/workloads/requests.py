@@ -8,12 +8,11 @@ import struct
 import threading
 import time
 
-import transfer
-from fluid import fluid_time, path_at
-from netlab import LabError
-from scenario import NUMBER
-
-from workloads import Option, Workload, mean_bound, workload
+from mptcplab.fluid import fluid_time, path_at
+from mptcplab.lab import transfer
+from mptcplab.process import LabError
+from mptcplab.schema import NUMBER
+from mptcplab.workloads import Option, Workload, mean_bound, workload
 
 HEAD = struct.Struct("!II")  # bytes of the request with this, bytes of the answer
 BULK_BYTES = bytes(1 << 16)
@@ -75,9 +74,7 @@ class Download(threading.Thread):
 @workload(
     "requests",
     seconds=Option(NUMBER, low=0.1),
-    interval_ms=Option(
-        NUMBER, 100, low=0
-    ),  # from one request to the next, if the answer is there
+    interval_ms=Option(NUMBER, 100, low=0),  # from one request to the next, if the answer is there
     request_bytes=Option(int, 64, low=HEAD.size),
     response_bytes=Option(NUMBER, 64, low=1),
     beside=Option(str, "nothing", among=("nothing", "bulk")),
@@ -95,14 +92,10 @@ class Requests(Workload):
         w = bench.cell.workload
         path = bench.fast if bench.choice.is_tcp else 0
         with contextlib.ExitStack() as stack:
-            ends = stack.enter_context(
-                transfer.connection(bench.lab, path, bench.mptcp)
-            )
+            ends = stack.enter_context(transfer.connection(bench.lab, path, bench.mptcp))
             beside = None
             if w["beside"] == "bulk":
-                other = transfer.connection(
-                    bench.lab, path, bench.mptcp, transfer.PORT + 1
-                )
+                other = transfer.connection(bench.lab, path, bench.mptcp, transfer.PORT + 1)
                 beside = Download(stack.enter_context(other))
             for end in ends.values():
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -150,10 +143,7 @@ class Requests(Workload):
         }
         if beside:
             values["beside_mbit"] = beside.got * 8e-6 / ended
-        objects = [
-            {"name": "request", "bytes": answer, "begun": b, "seconds": s}
-            for b, s in times
-        ]
+        objects = [{"name": "request", "bytes": answer, "begun": b, "seconds": s} for b, s in times]
         if beside:
             # Not a request: the flow is in no mean, but its bytes were delivered.
             values["beside_bytes"] = beside.got
@@ -170,9 +160,7 @@ class Requests(Workload):
         frames = cell.workload["request_bytes"]
 
         def one(o):
-            now = [
-                path_at(p, cell.changes.get(p.name, ()), o["begun"]) for p in cell.paths
-            ]
+            now = [path_at(p, cell.changes.get(p.name, ()), o["begun"]) for p in cell.paths]
             up = [(p.one_way_ms("server") / 1000, p.goodput) for p in now]
             down = [(p.one_way_ms("client") / 1000, p.goodput) for p in now]
             return 1000 * (fluid_time(frames, up) + fluid_time(o["bytes"], down))

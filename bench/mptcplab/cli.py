@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The lab and the benchmarks: `python3 -m mptcplab COMMAND [OPTION...]`, with bench/ in PYTHONPATH.
+
+the lab: experiments over emulated paths, in guests whose clock is virtual
+  run [SCENARIO...]      measures what is not measured yet, then writes the report
+  report [RESULTS...]    the report of what there is
+  compare A B            what got better or worse from one result file to another
+  list                   the scenarios
+  guest PLAN STREAM      the part of `run` in a guest
+
+one guest, one table
+  demo      downloads over two pairs of paths: what each scheduler makes of them
+  cost      what a decision costs: instructions, state, memory of the command
+  segments  what plain TCP pays per segment for schedulers that are loaded
+  quality   completion times of downloads over pairs of unlike paths, and what the project promises
+  bulk      goodput of long transfers in both directions, against the kernel's default
+  stress    long transfers over paths that lose, reorder and fail: does all of it arrive?
+  timeline  what each path brought when, in one download
+  many      what show and stats take among 1,000 namespaces and 10,000 connections
+  soak      connections by the million: does anything grow?
+"""
+
+import importlib
+import sys
+
+from mptcplab import result
+
+LAB = ("run", "report", "compare", "list")
+BENCHMARKS = ("demo", "cost", "segments", "quality", "bulk", "stress", "timeline", "many", "soak")
+
+
+def main(words):
+    if not words or words[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if words else 2
+    name, *rest = words
+    # Only what is asked for: a guest has not all that the others need.
+    if name in BENCHMARKS:
+        benchmark = importlib.import_module(f"mptcplab.benchmarks.{name}")
+        return result.guarded(name, benchmark.run, rest)
+    if name in LAB:
+        return importlib.import_module("mptcplab.commands").main(name, rest)
+    if name == "guest":
+        return importlib.import_module("mptcplab.guest.run").run(*rest)
+    known = " ".join((*LAB, "guest", *BENCHMARKS))
+    print(f"lab: no command {name!r}, there are: {known}", file=sys.stderr)
+    return 2

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A path between client and server: its rate, delays, losses, and the queue that makes it so."""
+
+import dataclasses
+import math
+
+ROLES = ("client", "server")
+MTU = 1500
+# What netem charges the rate for: Ethernet header (no checksum, no preamble) and IP packet.
+FRAME = MTU + 14
+# Payload of a full segment: IPv4 and TCP headers with timestamps. An MPTCP segment also carries a
+# DSS option of up to 28 bytes, so this is what no transport can exceed, not what MPTCP gets.
+PAYLOAD = MTU - 20 - 32
+FAR = 10000  # packets: no limit for what is only on its way
+
+
+@dataclasses.dataclass(frozen=True)
+class Path:
+    """One path; the name is also that of its device in both namespaces."""
+
+    name: str
+    mbit: float | None  # each direction; None: as fast as the machine
+    rtt_ms: float = 0  # half of it in each direction
+    limit: int = 100  # packets that the queue holds, those on their way included
+    loss: float = 0  # per cent, each direction
+    reorder: float = 0  # per cent that overtake: they go without the delay
+    skew_ms: float = 0  # that much longer to the server than back; rtt_ms stays their sum
+    jitter_ms: float = 0  # each packet's delay is that much longer or shorter, in their order
+    loss_to: str = ""  # loses only towards this end
+    local: str = ""  # this end's own device holds the rate and the queue, as a WiFi card does
+    seed: int | None = None  # of netem's random numbers; None: other ones each time
+
+    @property
+    def goodput(self):
+        """Payload bytes per second when every frame is full."""
+        return self.mbit * 1e6 / 8 * PAYLOAD / FRAME
+
+    @property
+    def owd(self):
+        """One-way delay in seconds."""
+        return self.rtt_ms / 2000
+
+    def roomy(self):
+        """The same path, whose queue holds one round trip of data beyond what is on its way."""
+        packets = (self.owd + 2 * self.owd) * self.mbit * 1e6 / 8 / FRAME
+        return dataclasses.replace(self, limit=max(self.limit, math.ceil(packets)))
+
+    def one_way_ms(self, towards):
+        """Delay towards one end."""
+        return (self.rtt_ms + (self.skew_ms if towards == "server" else -self.skew_ms)) / 2
+
+    def queue(self, towards=""):
+        """tc's words for the queue in front of an end; without a name, of one that is as the other."""
+        delay_us = (self.one_way_ms(towards) if towards else self.rtt_ms / 2) * 1000
+        loss = self.loss if self.loss_to in ("", towards) else 0
+        # The other end's device has them: see local_queue().
+        rate, limit = self.mbit, self.limit
+        if self.local and towards not in ("", self.local):
+            rate, limit = None, FAR
+        if not (rate or delay_us or loss):
+            return "pfifo limit 1000"
+        words = f"netem limit {limit}"
+        if delay_us:
+            words += f" delay {delay_us:.0f}us"
+        if self.jitter_ms:
+            words += f" {self.jitter_ms * 1000:.0f}us"
+            # A queue with a rate keeps the order by itself.
+            words += "" if rate else " rate 100gbit"
+        if self.reorder:
+            words += f" reorder {self.reorder:g}%"
+        if loss:
+            words += f" loss {loss:g}%"
+        if rate:
+            words += f" rate {rate * 1e6:.0f}bit"
+        if self.seed is not None:
+            # Each end's own: else both would lose at the same moments.
+            words += f" seed {2 * self.seed + (towards == 'server')}"
+        return words
+
+    def local_queue(self):
+        """tc's words for the queue of an end's own device, where that is the bottleneck."""
+        return f"netem limit {self.limit} rate {self.mbit * 1e6:.0f}bit"

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenarios: one TOML file each in bench/scenarios, read strictly.
+
+    title, source, about    for people
+    default                 whether a run without names takes it
+    seeds, runs             each cell is measured once per seed and run
+    schedulers              words as --scheduler takes them; without it: all there are
+    also                    words that are measured with the scheduler that they are a form of
+    at                      the ends that get the scheduler: ["server"] (the default) or both
+    capture                 whether the receiver's packets are captured, for their delays
+    [sysctl]                of both ends, below net: "ipv4/tcp_timestamps" = 2
+    topology                "" or "trunk": the paths share the links of [[trunk]]
+    [grid]                  parameters with their values; all combinations are measured
+    [[case]]                or the combinations one by one
+    [[path]]                name, mbit, rtt_ms or out_ms and back_ms, loaded_rtt_ms or limit or
+                            queue_ms, jitter_ms, loss, loss_to, local
+    [[path.change]]         at (s), and what is different from then on: mbit, rtt_ms, loss
+    [path.ramp]             what, to, begin, end, steps: in equal steps
+    [path.random]           what, choices, mean_s: redrawn at exponential intervals, from the seed
+    [[trunk]]               name, mbit, rtt_ms, limit
+    [workload]              kind, and what that kind takes (bench/mptcplab/workloads)
+    [[figure]]              kind, measure, title, claim, and what that kind takes
+                            (bench/mptcplab/report/figures.py)
+    [short]                 what is different in the short form, which is the default
+
+A number of a path or workload may name a parameter ("$rate"), with a factor ("$rate*0.5"), or be
+looked up by one ({ by = "rate", values = { "0.3" = 969 } }). A mistake is a ScenarioError that names
+the file and the field.
+"""
+
+import copy
+import dataclasses
+import itertools
+import random
+import re
+from pathlib import Path
+
+import tomllib
+
+from mptcplab import schedulers, workloads
+from mptcplab.cell import Cell
+from mptcplab.figurespec import figure
+from mptcplab.pathspec import PathSpec
+from mptcplab.places import SCENARIOS
+from mptcplab.schema import FORMS, ROLES, ScenarioError, Table, value_of
+
+REFERENCES = (schedulers.TCP, "default")  # with which everything is compared
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    name: str
+    form: str
+    title: str
+    source: str
+    about: str
+    default: bool
+    seeds: list
+    runs: int
+    schedulers: list | None
+    also: list
+    at: tuple
+    capture: bool
+    sysctl: dict
+    combinations: list  # of the parameters
+    paths: list  # PathSpec
+    trunk: list
+    workload: dict
+    figures: list
+
+    def cells(self, words, seeds=None):
+        """Of these schedulers, in an order in which what is compared is measured together."""
+        words = [
+            w for w in words if self.schedulers is None or w in self.schedulers or w in REFERENCES
+        ]
+        words += [w for w in self.also if w.split(":")[0].split("+")[0] in words and w not in words]
+        out = []
+        for params, seed, run in itertools.product(
+            self.combinations, seeds or self.seeds, range(self.runs)
+        ):
+            work = {
+                k: value_of(v, params, f"{self.name}: workload.{k}")
+                for k, v in self.workload.items()
+            }
+            work = workloads.check(work, f"{self.name}.toml: workload")
+            paths = [spec.path(params) for spec in self.paths]
+            numbered = tuple(
+                dataclasses.replace(p, seed=random.Random(f"{seed} {run} {p.name}").getrandbits(30))
+                for p in paths
+            )
+            seconds = workloads.seconds(work)
+            changes = {
+                s.name: s.schedule(p, seed, seconds) for s, p in zip(self.paths, paths, strict=True)
+            }
+            trunk = tuple(t.path(params) for t in self.trunk)
+            out += [
+                Cell(
+                    self.name,
+                    self.form,
+                    params,
+                    word,
+                    seed,
+                    run,
+                    numbered,
+                    trunk,
+                    {n: c for n, c in changes.items() if c},
+                    work,
+                    self.at,
+                    self.capture,
+                    self.sysctl,
+                )
+                for word in words
+            ]
+        return out
+
+
+def merged(base, other):
+    """`base` with what `other` has instead; tables are merged, lists of tables by their place."""
+    out = copy.deepcopy(base)
+    for key, value in other.items():
+        if isinstance(value, dict) and isinstance(out.get(key), dict):
+            out[key] = merged(out[key], value)
+        else:
+            out[key] = value
+    return out
+
+
+def combinations(table):
+    grid = table.table("grid")
+    cases = table.tables("case")
+    if grid.left and cases:
+        table.fail("case", "goes without a [grid]")
+    for key, values in grid.left.items():
+        if not isinstance(values, list) or not values:
+            grid.fail(key, "must be a list of values")
+    if cases:
+        if any(set(c.left) != set(cases[0].left) for c in cases):
+            table.fail("case", "every case has the same parameters")
+        return [c.left for c in cases]
+    return [
+        dict(zip(grid.left, values, strict=True))
+        for values in itertools.product(*grid.left.values())
+    ]
+
+
+def parse(name, data, form="short"):
+    """The scenario of a TOML file's content, in one form."""
+    where = f"{name}.toml: "
+    short = data.get("short", {})
+    if not isinstance(short, dict):
+        raise ScenarioError(f"{where}short: must be a table")
+    rest = {k: v for k, v in data.items() if k != "short"}
+    table = Table(where, merged(rest, short) if form == "short" else rest)
+    take = table.take
+    texts = {k: take(k, str, "", needed=k == "title") for k in ("title", "source", "about")}
+    seeds = take("seeds", list, [1])
+    if not seeds or not all(isinstance(s, int) and not isinstance(s, bool) for s in seeds):
+        table.fail("seeds", "must be a list of whole numbers")
+    runs = take("runs", int, 1)
+    if runs < 1:
+        table.fail("runs", "must be 1 or more")
+    topology = take("topology", str, "")
+    if topology not in ("", "trunk"):
+        table.fail("topology", f"{topology!r} is not 'trunk'")
+    paths = [PathSpec(t) for t in table.tables("path")]
+    trunk = [PathSpec(t, trunk=True) for t in table.tables("trunk")]
+    if not 1 <= len(paths) <= 8:
+        table.fail("path", f"{len(paths)} paths; there have to be 1 to 8")
+    names = [p.name for p in (*paths, *trunk)]
+    if len(set(names)) < len(names):
+        table.fail("path", f"two have the name {max(names, key=names.count)!r}")
+    if bool(trunk) != (topology == "trunk"):
+        table.fail("trunk", 'goes with topology = "trunk"')
+    work = table.table("workload")
+    params = combinations(table)
+    figures = [figure(t, (*params[0], "seed", "object")) for t in table.tables("figure")]
+    made = Scenario(
+        name=name,
+        form=form,
+        **texts,
+        default=take("default", bool, False),
+        seeds=seeds,
+        runs=runs,
+        schedulers=table.strings("schedulers", None),
+        also=table.strings("also", []),
+        capture=take("capture", bool, False),
+        sysctl=sysctls(table.table("sysctl")),
+        at=tuple(table.strings("at", ["server"], ROLES)),
+        combinations=params,
+        paths=paths,
+        trunk=trunk,
+        workload=work.left,
+        figures=figures,
+    )
+    table.end()
+    # Whatever is wrong in some combination shows now, and not an hour into a run.
+    workloads.check(
+        {
+            k: value_of(v, made.combinations[0], f"{where}workload.{k}")
+            for k, v in work.left.items()
+        },
+        f"{where}workload",
+    )
+    made.cells(["default"])
+    return made
+
+
+def sysctls(table):
+    for key in table.left:
+        value = table.left[key]
+        if not re.fullmatch(r"(ipv4|core|mptcp)/[a-z0-9_/]+", key):
+            table.fail(key, "is not a name below net/ipv4, net/core or net/mptcp")
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
+            table.fail(key, f"{value!r} is not a whole number or text")
+    return table.left
+
+
+def load(path, form="short"):
+    try:
+        data = tomllib.loads(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise ScenarioError(f"{Path(path).name}: {e}") from None
+    # A mistake in the form that is not run today is a mistake all the same.
+    both = {f: parse(Path(path).stem, data, f) for f in FORMS}
+    return both[form]
+
+
+def load_all(form="short", folder=None):
+    return {p.stem: load(p, form) for p in sorted((folder or SCENARIOS).glob("*.toml"))}
