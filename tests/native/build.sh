@@ -1,24 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Makes a kernel that has mptcp_net-next's scheduler API itself, from Debian's source package and
-# the two files beside this script, to see what the bridge and the loader do there: build/native/bzImage.
+# Makes a kernel from Debian's source package, to see what the bridge and the loader do there: with
+# mptcp_net-next's scheduler API in it, from the two files beside this script, or, "stock", without.
 # Modules and the link that the bridge is built through go where they belong, into the root.
 #
-#   ./vmtest.sh native                                 runs this inside the root
+#   ./vmtest.sh native                                 makes build/native/bzImage, inside the root
 #   ./vmtest.sh test --kernel build/native/bzImage     builds the bridge for it and runs the tests on it
+#   ./vmtest.sh native --debug                         both, as kernels that watch (config.debug),
+#                                                      and the tests of debug.sh on each
 #
 # Not a part of CI: it takes half an hour on two processors, and 4 GB. Afterwards the tree in
 # build/native/linux stays, since the bridge is built against it, and another run only makes what
 # has changed.
 #
-# usage: build.sh [SERIES]      (such as 7.2; default: that of the root's newest kernel;
-#                               ./vmtest.sh native -- SERIES)
+# usage: build.sh [FLAVOUR [SERIES]]
+#        FLAVOUR   native (default), debug (watches, with the API) or debug-stock
+#        SERIES    such as 7.2; default: that of the root's newest kernel
 
 set -euo pipefail
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-out=$(realpath "$here/../..")/build/native
+flavour=${1:-native}
+out=$(realpath "$here/../..")/build/$flavour
 tree=$out/linux
 started=$SECONDS
 
@@ -63,7 +67,9 @@ get_source() {
 		tar -xO "./usr/src/$package.tar.xz" |
 		tar -xJ -C "$tree.new" --strip-components=1
 	rm "$out"/linux-source-*.deb
-	add_api "$tree.new"
+	[ "$flavour" = debug-stock ] || add_api "$tree.new"
+	# the release's name, by which its modules are found
+	echo "-mptcp-$flavour" >"$tree.new/localversion-mptcp"
 	rm -rf "$tree"
 	mv "$tree.new" "$tree"
 }
@@ -90,21 +96,24 @@ add_api() (
 )
 
 configure() {
-	local lost
+	local lost wanted=("$here/config")
+	[ "$flavour" = native ] || wanted+=("$here/config.debug")
 	say "configuring"
-	make -s -C "$tree" KCONFIG_ALLCONFIG="$here/config" allnoconfig
-	lost=$(grep '^CONFIG_' "$here/config" | grep -vxFf "$tree/.config") ||
-		[ $? -eq 1 ] || die "cannot compare $here/config with $tree/.config"
+	cat "${wanted[@]}" >"$out/wanted"
+	make -s -C "$tree" KCONFIG_ALLCONFIG="$out/wanted" allnoconfig
+	lost=$(grep '^CONFIG_' "$out/wanted" | grep -vxFf "$tree/.config") ||
+		[ $? -eq 1 ] || die "cannot compare $out/wanted with $tree/.config"
 	[ -z "$lost" ] || die "this kernel did not take: $lost"
 }
 
 # Elsewhere it would put modules into somebody's /lib.
 [ "$here" = /src/tests/native ] || die "this runs inside the root: ./vmtest.sh native"
-series=${1:-$(newest)}
+case $flavour in native | debug | debug-stock) ;; *) die "no flavour '$flavour'" ;; esac
+series=${2:-$(newest)}
 mkdir -p "$out"
 type bc flex bison >/dev/null 2>&1 || get_tools
 [ "$(series_of_tree)" = "$series" ] || get_source
-cmp -s "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c" ||
+[ "$flavour" = debug-stock ] || cmp -s "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c" ||
 	cp "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c"
 configure
 release=$(make -s -C "$tree" kernelrelease)
@@ -113,4 +122,4 @@ nice -n 19 make -s -C "$tree" -j"$(nproc)" bzImage modules
 say "installing its modules"
 make -s -C "$tree" modules_install
 cp "$tree/arch/x86/boot/bzImage" "$out/bzImage"
-say "done: build/native/bzImage is Linux $release"
+say "done: build/$flavour/bzImage is Linux $release"

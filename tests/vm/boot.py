@@ -25,7 +25,6 @@ import os
 import re
 import shlex
 import signal
-import stat
 import subprocess
 import sys
 import tarfile
@@ -33,8 +32,8 @@ import tempfile
 import time
 from pathlib import Path
 
-SRC = Path("/src")
-BUILD = SRC / "build"
+from image import BUILD, SRC, write_initramfs
+
 INIT = SRC / "tests/vm/guest-init"
 NO_VERDICT = 125
 TIMED_OUT = 124
@@ -49,8 +48,16 @@ CPU = "max,-erms,-fsrm,-fzrm,-fsrs"
 # holds a lock from before it runs until after that addition; the recording itself is of no use.
 EXACT = "sleep=off,rr=record,rrfile=/dev/null"
 
-KERNEL_OPTIONS = ["panic=-1", "loglevel=6", "net.ifnames=0", "no_timer_check", "tsc=reliable",
-                  "random.trust_cpu=on", "mitigations=off", "audit=0"]  # fmt: skip
+KERNEL_OPTIONS = [
+    "panic=-1",
+    "loglevel=6",
+    "net.ifnames=0",
+    "no_timer_check",
+    "tsc=reliable",
+    "random.trust_cpu=on",
+    "mitigations=off",
+    "audit=0",
+]
 
 # What the kernel prints when something is wrong that a test's own verdict might not show.
 COMPLAINTS = re.compile(
@@ -58,39 +65,9 @@ COMPLAINTS = re.compile(
     r"self-detected stall|detected stalls|hung task|blocked for more than|soft lockup|"
     r"possible recursive locking|possible circular locking|inconsistent lock state|"
     r"suspicious RCU usage|scheduling while atomic|sleeping function called|KASAN|UBSAN|"
+    r"trying to register non-static key|ODEBUG:|suspected memory leaks|"
     r"unregister_netdevice: waiting"
 )
-
-# Not in a guest that has its root in memory: what only a build or a host needs.
-SKIP_DIRS = {
-    "/src", "/boot", "/proc", "/sys", "/dev", "/run", "/tmp", "/vm",
-    "/usr/include", "/usr/src", "/usr/lib/gcc", "/usr/libexec/gcc", "/usr/share/doc",
-    "/usr/share/man", "/usr/share/locale", "/usr/share/info", "/usr/share/qemu",
-    "/usr/share/perl", "/usr/share/perl5", "/usr/share/seabios", "/usr/share/zoneinfo",
-    "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
-    "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/perl5", "/usr/lib/x86_64-linux-gnu/gconv",
-    "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
-    "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
-    "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/x86_64-linux-gnu/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
-    "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
-}  # fmt: skip
-SKIP_NAME = re.compile(
-    r"/usr/lib/llvm-|/usr/lib/linux-|/usr/lib/clang|"
-    r"/dist-packages/(virtme|typeguard|requests|urllib3|idna|chardet|charset|inflect|more_iter|"
-    r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|lxml|sympy|mpmath|scipy|dateutil)|"
-    r"/usr/share/(lintian|groff|debhelper|auto|aclocal|gettext|iso-codes|libtool|xml|"
-    r"matplotlib|prometheus|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
-    r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
-    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
-    r"\.a$|/usr/bin/(qemu-|prometheus|promtool|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|x86_64-linux-gnu-|ld$|ld\.|sqv)"
-)
-SKIP_MODULES = re.compile(
-    r"/(build|source|vmlinuz|System\.map|config)$|"
-    r"/kernel/(sound|drivers/(acpi|ata|block|gpu|hid|hv|infiniband|md|nvme|scsi|usb|vfio|virt))$|"
-    r"/kernel/drivers/net/(?!bonding|dummy|ifb|macvlan|netdevsim|tun|veth|vxlan|wireguard)[^/]*$|"
-    r"/kernel/fs/(?!overlayfs|nls)[^/]*$"
-)
-
 
 FSTAB = """\
 proc /proc proc defaults 0 0
@@ -105,54 +82,6 @@ tracefs /sys/kernel/tracing tracefs defaults 0 0
 """
 
 
-class Cpio:
-    """Writes an initramfs archive ("newc")."""
-
-    def __init__(self, out):
-        self.out = out
-        self.inode = 0
-
-    def entry(self, name, mode, data=b"", mtime=0, rdev=(0, 0)):
-        self.inode += 1
-        raw = name.lstrip("/").encode() + b"\0"
-        fields = (self.inode, mode, 0, 0, 1, mtime, len(data), 0, 0, *rdev, len(raw), 0)
-        head = b"070701" + b"".join(b"%08x" % f for f in fields) + raw
-        self.out.write(head + b"\0" * (-len(head) % 4))
-        if data:
-            self.out.write(data + b"\0" * (-len(data) % 4))
-
-    def path(self, name, source):
-        """Adds a file as it is, but for its time."""
-        st = os.lstat(source)
-        kind = stat.S_IFMT(st.st_mode)
-        if kind == stat.S_IFLNK:
-            data = os.readlink(source).encode()
-        elif kind == stat.S_IFREG:
-            data = Path(source).read_bytes()
-        elif kind == stat.S_IFDIR:
-            data = b""
-        else:
-            return
-        # Guests with the same files are the same to the last instruction, whenever those were
-        # written: the project is installed again at each build. Only what Python compares with what
-        # it has compiled keeps its time; those files are Debian's, and the project's are not compiled.
-        own = str(source).endswith(".py") and not str(source).startswith(f"{SRC}/")
-        self.entry(name, st.st_mode, data, int(st.st_mtime) if own else 1)
-
-    def tree(self, top, skip):
-        """All below a directory."""
-        for where, dirs, files in os.walk(top):
-            dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
-            for name in dirs + sorted(files):
-                full = os.path.join(where, name)
-                if not skip(full):
-                    self.path(full, full)
-
-    def close(self):
-        self.entry("TRAILER!!!", 0)
-        self.out.write(b"\0" * (-self.out.tell() % 512))
-
-
 def guest_files(args, environment):
     """What guest-init reads: the command, its environment and what to mount."""
     lines = [f"export {k}={shlex.quote(v)}\n" for k, v in environment.items()]
@@ -161,55 +90,6 @@ def guest_files(args, environment):
         "env": "".join(lines),
         "fstab": FSTAB,
     }
-
-
-def write_initramfs(out, args, files):
-    """The whole root, as far as a guest needs it."""
-
-    def skip(path):
-        return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
-
-    def skip_source(path):
-        # Hidden files are those of tools: git, linters.
-        return path.startswith(("/src/.", "/src/build")) or "__pycache__" in path
-
-    cpio = Cpio(out)
-    modules = f"/usr/lib/modules/{args.kernel}"
-    cpio.tree("/", skip)
-    cpio.entry("/usr/lib/modules", 0o040755)
-    cpio.path(modules, modules)
-    cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
-    for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
-        cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
-    cpio.tree("/src", skip_source)
-    # What was built of the project, but not roots, logs or results of earlier runs.
-    if BUILD.is_dir():
-        cpio.entry(str(BUILD), 0o040755, mtime=1)
-        names = (
-            "root",
-            "root.new",
-            "root.new.half-made",
-            "log",
-            "native",
-            "out",
-            "vm",
-            "kvm",
-        )
-        ours = {str(BUILD / n) for n in names}
-        cpio.tree(
-            str(BUILD),
-            lambda p: (
-                p in ours
-                or p.startswith(f"{BUILD}/.")
-                or p.endswith((".cmd", ".d", "/gen"))
-            ),
-        )
-    cpio.entry("/src/build/out", 0o040755)
-    cpio.entry("dev/console", 0o020600, rdev=(5, 1))
-    cpio.entry("dev/kmsg", 0o020600, rdev=(1, 11))
-    for name, text in files.items():
-        cpio.entry(f"vm/{name}", 0o100644, text.encode())
-    cpio.close()
 
 
 def open_log(name):
@@ -235,13 +115,17 @@ def guest_ports(args, work):
     # virtme-ng gives a shell the serial line.
     if args.virtual_time or not args.shell:
         out = "stdio,signal=off" if args.shell else f"file,path={work}/out"
-        options += ["-chardev", f"{out},id=out", "-device", "virtconsole,bus=ports.0,chardev=out"]  # fmt: skip
+        options += ["-chardev", f"{out},id=out", "-device", "virtconsole,bus=ports.0,chardev=out"]
     files = {name: f"{work}/{name}" for name in ("verdict", "results")}
     if args.stream:
         files["stream"] = args.stream
     for name, path in files.items():
-        options += ["-chardev", f"file,id={name},path={path}",
-                    "-device", f"virtserialport,bus=ports.0,chardev={name},name={name}"]  # fmt: skip
+        options += [
+            "-chardev",
+            f"file,id={name},path={path}",
+            "-device",
+            f"virtserialport,bus=ports.0,chardev={name},name={name}",
+        ]
     return options
 
 
@@ -255,15 +139,16 @@ def virtme_command(args, work):
     )
     daemon.chmod(0o755)
     os.environ["PATH"] = f"{work}:{os.environ['PATH']}"
-    cmd = ["virtme-run", "--kimg", args.image or args.kernel, "--mods", "auto", "--force-initramfs",
-           "--name", "mptcp-vm", "--memory", f"{args.memory}M", "--cpus", str(os.cpu_count() or 1),
-           # Writable for build/out; for all else there is the overlay, which guest-init mounts.
-           "--rw", "--overlay-rwdir", "/", "--disable-microvm", "--disable-monitor"]  # fmt: skip
+    cmd = ["virtme-run", "--kimg", args.image or args.kernel]
+    cmd += ["--mods", "auto", "--force-initramfs", "--name", "mptcp-vm"]
+    cmd += ["--memory", f"{args.memory}M", "--cpus", str(os.cpu_count() or 1)]
+    # Writable for build/out; for all else there is the overlay, which guest-init mounts.
+    cmd += ["--rw", "--overlay-rwdir", "/", "--disable-microvm", "--disable-monitor"]
     options = [*KERNEL_OPTIONS, f"init={INIT}", f"VMDIR={work}"]
     # virtiofsd writes into the guest's memory behind QEMU's back, and without KVM QEMU then goes on
     # running what it has translated of the page's former content. Debian's kernels clear each page
     # before its use, which QEMU sees; another kernel has to be told.
-    options += ["init_on_alloc=1"]
+    options += ["init_on_alloc=1", *args.kernel_option]
     if args.shell:
         options += ["VMSHELL=1"]
     else:
@@ -280,17 +165,19 @@ def virtme_command(args, work):
 def qemu_command(args, work, console):
     """QEMU itself, for virtual time."""
     options = ["console=ttyS0", f"rdinit={INIT}", *KERNEL_OPTIONS]
-    options += ["norandmaps", "nokaslr"]
+    options += ["norandmaps", "nokaslr", *args.kernel_option]
     if args.shell:
         options += ["VMSHELL=1"]
     # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
-    return ["qemu-system-x86_64", "-name", "mptcp-vm", "-nodefaults", "-no-user-config",
-            "-display", "none", "-no-reboot", "-m", str(args.memory),
-            "-machine", "q35", "-accel", "tcg,thread=single", "-icount", f"shift={args.shift},{EXACT}",
-            "-smp", "1", "-cpu", CPU, "-seed", "1", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
-            "-kernel", args.image or f"/boot/vmlinuz-{args.kernel}",
-            "-initrd", f"{work}/initramfs", "-append", " ".join(options),
-            "-serial", f"file:{console}", *guest_ports(args, work)]  # fmt: skip
+    fixed = f"""
+        -name mptcp-vm -nodefaults -no-user-config -display none -no-reboot -m {args.memory}
+        -machine q35 -accel tcg,thread=single -icount shift={args.shift},{EXACT}
+        -smp 1 -cpu {CPU} -seed 1 -rtc base=2026-01-01T00:00:00,clock=vm
+    """
+    cmd = ["qemu-system-x86_64", *fixed.split()]
+    cmd += ["-kernel", args.image or f"/boot/vmlinuz-{args.kernel}"]
+    cmd += ["-initrd", f"{work}/initramfs", "-append", " ".join(options)]
+    return [*cmd, "-serial", f"file:{console}", *guest_ports(args, work)]
 
 
 def end(runner):
@@ -335,25 +222,23 @@ def complain(text, console, why):
     lines = text.replace("\r", "").splitlines()
     for line in lines[-40:]:
         print(f"  console: {line}", file=sys.stderr)
-    print(
-        f"vmtest: the whole console is in {console.relative_to(SRC)}", file=sys.stderr
-    )
+    print(f"vmtest: the whole console is in {console.relative_to(SRC)}", file=sys.stderr)
 
 
 def commit():
     """What is being run, for the guest's results: it has no git and no .git."""
-    known = subprocess.run(["git", "-C", str(SRC), "describe", "--always", "--dirty", "--abbrev=12"],
-                           capture_output=True, text=True, check=False)  # fmt: skip
+    known = subprocess.run(
+        ["git", "-C", str(SRC), "describe", "--always", "--dirty", "--abbrev=12"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return known.stdout.strip()
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description="Boots one guest and runs one command in it."
-    )
-    parser.add_argument(
-        "--kernel", required=True, help="release of the kernel (uname -r)"
-    )
+    parser = argparse.ArgumentParser(description="Boots one guest and runs one command in it.")
+    parser.add_argument("--kernel", required=True, help="release of the kernel (uname -r)")
     parser.add_argument("--image", help="kernel image, when not the root's own")
     parser.add_argument("--virtual-time", action="store_true")
     parser.add_argument(
@@ -363,16 +248,20 @@ def parse_arguments():
         help="virtual time: an instruction takes 2^N ns (1)",
     )
     parser.add_argument("--kvm", action="store_true")
+    parser.add_argument("--kernel-option", action="append", default=[], help="of its command line")
+    parser.add_argument("--slow", type=int, default=1, help="factor on the time limits of tests")
     parser.add_argument("--shell", action="store_true")
-    parser.add_argument(
-        "--must-print", action="store_true", help="no output is a failure"
-    )
+    parser.add_argument("--must-print", action="store_true", help="no output is a failure")
     parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
     parser.add_argument(
         "--stream",
         help="file for what the guest writes to its port of that name, at once",
+    )
+    parser.add_argument(
+        "--selftests",
+        help="the directory of build/selftests that a guest in virtual time has",
     )
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
@@ -389,8 +278,10 @@ def main():
         "TERM": os.environ.get("TERM", "linux") if args.shell else "dumb",
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": f"{SRC}/bench:{SRC}/tests/vm",
         "VM_VIRTUAL_TIME": "1" if args.virtual_time else "0",
         "VM_COMMIT": commit(),
+        "VM_SLOW": str(args.slow),
     }
     if args.virtual_time:
         environment["PYTHONHASHSEED"] = "0"
@@ -411,11 +302,14 @@ def main():
             Path(work, name).touch()
         begun = time.monotonic()
         # virtme-ng has the guest's console on standard error.
-        stdin, stdout = (
-            (None, None) if args.shell else (subprocess.DEVNULL, console_log)
+        stdin, stdout = (None, None) if args.shell else (subprocess.DEVNULL, console_log)
+        runner = subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=console_log,
+            start_new_session=not args.shell,
         )
-        runner = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=console_log,
-                                  start_new_session=not args.shell)  # fmt: skip
         signal.signal(signal.SIGTERM, lambda *_: end(runner))
         try:
             with open(f"{work}/out", "rb") as out:

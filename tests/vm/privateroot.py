@@ -16,19 +16,18 @@ from pathlib import Path
 SHARED = ("proc", "sys", "dev", "run", "src")
 # The root's dpkg leaves out what nobody reads there.
 DPKG = ("dpkg", "--path-include=/usr/share/man/*", "--path-include=/usr/share/doc/*")
-# What dpkg, dkms and triggers write about whatever is installed. dkms makes a key for itself with
+# What dpkg, rpm, dkms and triggers write about whatever is installed. dkms makes a key for itself with
 # the first module; dpkg forgets directories of other packages' pages that were left out.
 BOOKS = re.compile(
     r"/var/lib/dpkg/((status|available|diversions|statoverride|lock|triggers)\S*|"
     r"info/(?!mptcp-sched)[^/]*\.list)$|/var/lib/dkms/mok\.(key|pub)$|"
-    r"/var/log/(dpkg|alternatives)\.log$|/var/cache/(man|ldconfig)(/.*)?$|/etc/ld\.so\.cache$"
+    r"/var/log/(dpkg|alternatives)\.log$|/var/cache/(man|ldconfig)(/.*)?$|/etc/ld\.so\.cache$|"
+    r"/var/lib/rpm(/.*)?$"
 )
 
 
 def run(*command, **options):
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, **options
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done
 
@@ -78,13 +77,46 @@ class PrivateRoot:
         script = Path(__file__).resolve().parents[2] / "packaging/install.sh"
         manifest = "/usr/lib/mptcp-sched/manifest"
         run("env", f"DESTDIR={self.root}", script, "uninstall", manifest)
+        self.without_the_module()
+
+    def without_the_module(self):
         for kernel in self.kernels():
-            shutil.rmtree(self.root / "usr/lib/modules" / kernel / "updates")
+            updates = self.modules(kernel) / "updates"
+            if updates.exists():
+                shutil.rmtree(updates)
+
+    def modules(self, kernel):
+        return self.root / "usr/lib/modules" / kernel
+
+    def headers(self, kernel):
+        found = (self.modules(kernel) / "build").resolve()
+        assert found.is_relative_to(self.root), found
+        return found
+
+    def images(self, kernel):
+        names = (
+            self.root / "boot" / f"vmlinuz-{kernel}",
+            self.modules(kernel) / "vmlinuz",
+        )
+        return [path for path in names if path.exists()]
+
+    def without_vmlinux(self, kernel):
+        """As the headers packages of many distributions."""
+        (self.headers(kernel) / "vmlinux").unlink()
+
+    def without_image(self, kernel):
+        for path in self.images(kernel):
+            path.unlink()
 
     def kernels(self):
         """Those with headers."""
         found = (self.root / "usr/lib/modules").iterdir()
         return sorted(k.name for k in found if (k / "build").is_symlink())
+
+    def own_kernels(self):
+        """Without those that fetch-kernel.sh brought since the root was made."""
+        modules = self.root / "usr/lib/modules"
+        return [k for k in self.kernels() if not (modules / k / ".fetched").exists()]
 
     def changes(self):
         """{path: what is there now} where that is not what is below, but for those books."""
@@ -102,4 +134,6 @@ class PrivateRoot:
 
 
 def difference(before, after):
-    return {p: (before.get(p), after.get(p)) for p in before | after if before.get(p) != after.get(p)}  # fmt: skip
+    return {
+        p: (before.get(p), after.get(p)) for p in before | after if before.get(p) != after.get(p)
+    }

@@ -23,7 +23,7 @@ boot=(
 	virtme-ng qemu-system-x86 virtiofsd busybox-static
 )
 build=(
-	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms
+	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms zstd
 	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev libmicrohttpd-dev libmnl-dev
 )
 run=(
@@ -36,8 +36,10 @@ services=(crun podman systemd)
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
-# What makes and checks the Debian packages and the man pages.
-package=(build-essential debhelper dh-dkms lintian mandoc groff-base man-db)
+# What makes and checks the packages and the man pages; lz4: boot images are packed with that, too.
+package=(build-essential debhelper dh-dkms lintian lz4 mandoc groff-base man-db rpm rpmlint elfutils)
+# What headers are made with where the archive has none of a kernel (fetch-kernel.sh).
+headers=(bc bison flex libssl-dev python3-pyelftools xz-utils zstd)
 from_next=(libbpf1 libbpf-dev)
 from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
 
@@ -77,7 +79,7 @@ hook_packages() {
 	local p named=()
 	for p in "${from_next[@]}"; do named+=("$p/$next"); done
 	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${services[@]}" \
-		"${report[@]}" "${lint[@]}" "${package[@]}" "${named[@]}"
+		"${report[@]}" "${lint[@]}" "${package[@]}" "${headers[@]}" "${named[@]}"
 	# The release's kernel is in; the backport of the same meta package goes beside it.
 	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
 	# What tiny-initramfs made is not used, guests get their own.

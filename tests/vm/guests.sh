@@ -1,0 +1,151 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+#
+# Guests, and the commands that need more than one; a part of vmtest.sh, whose variables these are.
+
+# KVM can be there and still not run a stock kernel, so it is tried, once per machine boot and root.
+kvm_works() {
+	local k=$1 id answer=$build/kvm
+	[ -w /dev/kvm ] || return 1
+	id="$(cat /proc/sys/kernel/random/boot_id) $(cat "$root/.recipe")"
+	if [ "$(sed -n 1p "$answer" 2>/dev/null)" != "$id" ]; then
+		say "trying KVM ..."
+		local word=no
+		! in_root python3 tests/vm/boot.py --kvm --kernel "$k" --timeout 10 \
+			--name kvm-probe -- true >"$log/kvm.log" 2>&1 </dev/null || word=yes
+		printf '%s\n%s\n' "$id" "$word" >"$answer"
+		say "KVM: $word"
+	fi
+	[ "$(sed -n 2p "$answer")" = yes ]
+}
+
+# guest KERNEL NAME TIMEOUT [boot.py option...] -- COMMAND...
+guest() {
+	local k=$1 name=$2 limit=${timeout:-$3} options=(--slow "$slow")
+	shift 3
+	case " $* " in
+	*' --virtual-time '*) ;;
+	*) ! kvm_works "$k" || options+=(--kvm) ;;
+	esac
+	[ -z "$kernel_option" ] || options+=(--kernel-option "$kernel_option")
+	[ -z "$image" ] || options+=(--image "$image")
+	in_root python3 tests/vm/boot.py --kernel "$k" --name "$name" --timeout "$limit" \
+		--memory "$memory" "${options[@]}" "$@"
+}
+
+# each NAME TIMEOUT [option...] -- COMMAND...: one guest per kernel wanted, the worst status wins.
+each() {
+	local k status=0 s
+	for k in "${kernels[@]}"; do
+		say "$command on Linux $k"
+		s=0
+		guest "$k" "$@" || s=$?
+		[ $s -eq 0 ] || { status=$s; say "$command on Linux $k: exit status $s"; }
+	done
+	return "$status"
+}
+
+# The benchmarks that run in one guest and print a table, or the lab, which has guests of its own.
+do_bench() {
+	local first=${arguments[0]:-} limit=3600 k status=0 options=()
+	case $first in
+	cost | segments | quality | bulk | stress | timeline | many | soak)
+		[ "$first" != soak ] || limit=36000
+		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
+		return
+		;;
+	list | report | compare)
+		in_root python3 -m mptcplab "${arguments[@]}" </dev/null
+		return
+		;;
+	esac
+	[ -z "$image" ] || die "the lab takes the root's own kernels"
+	[ -z "$timeout" ] || options+=(--timeout "$timeout")
+	# The root cannot see a work tree's repository elsewhere.
+	! git rev-parse HEAD >/dev/null 2>&1 || options+=(--commit "$(git describe --always --dirty --abbrev=12)")
+	for k in "${kernels[@]}"; do
+		in_root python3 -m mptcplab run --kernel "$k" --memory "$memory" "${options[@]}" \
+			"${arguments[@]}" </dev/null || status=$?
+	done
+	return "$status"
+}
+
+# typeguard comes with virtme-ng and would be loaded by every pytest.
+pytest=(python3 -m pytest -q -p no:cacheprovider -p no:typeguard -ra)
+
+# guest_tests KERNEL MARK PART: those of the guest's tests that have the mark, in the guest that they
+# need; PART I/N: one of N parts of them.
+guest_tests() {
+	local k=$1 which=$2 part=$3 name=test options=(--must-print) others=() s=0
+	if [ "$which" = virtual_time ]; then
+		options+=(--virtual-time)
+		name=test-virtual-${part%/*}
+	fi
+	# The command's own tests run on the last of several kernels.
+	[ "$k" = "${kernels[-1]}" ] || others+=(--kernel-only)
+	say "guest tests ($which, part $part) on Linux $k"
+	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
+		--share "$part" "${others[@]}" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
+	# pytest's 5: nothing was selected, as when the arguments name one test.
+	[ $s -ne 5 ] || [ ${#arguments[@]} -eq 0 ] || s=0
+	[ $s -eq 0 ] || say "tests on Linux $k: exit status $s"
+	return $s
+}
+
+# A guest in virtual time keeps one CPU of the host busy, and how fast that is does not matter to
+# it. One in real time is idle for most of the time, and has the machine before the others. So there
+# are two lanes: the guests in real time, one after the other, and beside them those in virtual time,
+# which have the second lane, too, when the first is done.
+
+# queue_virtual: the parts to do, a line each, "KERNEL PART"
+queue_virtual() {
+	local k i parts=2
+	[ ${#arguments[@]} -eq 0 ] || parts=1
+	for k in "${kernels[@]}"; do
+		for i in $(seq $parts); do echo "$k $i/$parts"; done
+	done >"$build/queue"
+}
+
+# Takes the first line out of the queue.
+next_virtual() {
+	(
+		flock 7
+		sed -n 1p "$build/queue"
+		sed -i 1d "$build/queue"
+	) 7>"$build/.queue"
+}
+
+# Does what is in the queue, until it is empty. What the guests print is shown when all is done, so
+# that it does not mix.
+virtual_lane() {
+	local k part status=0 name
+	while read -r k part < <(next_virtual); do
+		name=test-virtual-${part%/*}-$k
+		guest_tests "$k" virtual_time "$part" </dev/null >"$log/$name.out" || status=$?
+		say "guest tests (virtual_time, part $part) on Linux $k: done"
+	done
+	return $status
+}
+
+do_test() {
+	local k status=0 beside=''
+	say "host tests"
+	in_root make check-host </dev/null || status=$?
+	rm -f "$log"/test-virtual-*.out
+	queue_virtual
+	if [ "$(nproc)" -gt 1 ]; then
+		(renice -n 10 $BASHPID >/dev/null; virtual_lane) &
+		beside=$!
+		# What runs in the background does not hear Ctrl-C.
+		trap 'kill $beside' EXIT
+	fi
+	for k in "${kernels[@]}"; do
+		guest_tests "$k" "not virtual_time" 1/1 || status=$?
+	done
+	virtual_lane || status=$?
+	[ -z "$beside" ] || wait "$beside" || status=$?
+	trap - EXIT
+	cat "$log"/test-virtual-*.out
+	return "$status"
+}
+
