@@ -99,9 +99,7 @@ class Booted:
         return json.loads(self.run("mptcp-sched", "--json", *command).stdout)
 
     def unit(self, name, *fields):
-        said = self.run(
-            "systemctl", "show", name, "--property", ",".join(fields)
-        ).stdout
+        said = self.run("systemctl", "show", name, "--property", ",".join(fields)).stdout
         values = dict(line.split("=", 1) for line in said.splitlines())
         return [values[f] for f in fields]
 

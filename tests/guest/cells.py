@@ -6,20 +6,14 @@ For tests in virtual time: real time would make the RTTs depend on the host's lo
 
 import argparse
 import contextlib
-import sys
 import time
-from pathlib import Path
 
 from command import stats_of
 from lab import Netns
+from mptcplab import schedulers
+from mptcplab.lab import downloads as web
+from mptcplab.lab import netlab, transfer
 from traffic import connection, download, info
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "lib"))
-import sched
-
-import downloads as web
-import netlab
-import transfer
 
 
 class BenchLab:
@@ -59,7 +53,7 @@ def bench_lab(*paths):
 def first_upload(name, paths, data):
     """Seconds that it takes on a fresh connection, the server's MPTCP counters."""
     with netlab.Lab(paths) as lab:
-        sched.use(lab, sched.Choice(name), "client")
+        schedulers.use(lab, schedulers.Choice(name), "client")
         with transfer.connection(lab) as ends:
             run = transfer.transfer(lab, "client", [(ends, data)])
         assert run["verified"]
@@ -90,6 +84,6 @@ def from_nginx(word, cell, size, repeat=1):
     """Mean seconds of downloads by curl on a connection that was in use before."""
     args = argparse.Namespace(repeat=repeat, pause=1.0)
     sizes = {size: web.size_of(size)}
-    rows, problems = web.measure(cell, sched.Choice(word), sizes, args, looks=False)
+    rows, problems = web.measure(cell, schedulers.Choice(word), sizes, args, looks=False)
     assert not problems
     return rows[0]["mean"]

@@ -10,7 +10,8 @@ from pathlib import Path
 import hygiene
 import pytest
 from command import Shared, builtin, sched
-from lab import Lab, Netns, run
+from containers import storage
+from lab import SLOW, Lab, Netns, run
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -20,12 +21,38 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "virtual_time: runs only in a guest whose clock counts instructions"
     )
+    config.addinivalue_line(
+        "markers", "last: switches on what cannot be switched off again in this guest"
+    )
 
 
 def pytest_addoption(parser):
     parser.addoption(
         "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
     )
+    parser.addoption(
+        "--kernel-only",
+        action="store_true",
+        help="without what asks the command and no kernel",
+    )
+
+
+# What the command says and refuses, by itself: on one kernel where several are tested.
+OF_THE_COMMAND = {
+    f"test_{name}"
+    for name in (
+        "apply",
+        "completion",
+        "containers",
+        "errors",
+        "exporter",
+        "inputs",
+        "names",
+        "privilege",
+        "runtimes",
+        "watch",
+    )
+}
 
 
 def together(item):
@@ -56,11 +83,13 @@ def pytest_collection_modifyitems(config, items):
     virtual = os.environ.get("VM_VIRTUAL_TIME") == "1"
     for item in items:
         # Generous: a hang is meant, and the guest may share its CPUs.
-        item.add_marker(pytest.mark.timeout(600 if virtual else 150))
+        item.add_marker(pytest.mark.timeout((600 if virtual else 150) * SLOW))
     mine, parts = map(int, config.getoption("share").split("/"))
     chosen = part_of(items, mine - 1, parts)
+    if config.getoption("kernel_only"):
+        chosen = [i for i in chosen if i.module.__name__ not in OF_THE_COMMAND]
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
-    items[:] = chosen
+    items[:] = sorted(chosen, key=lambda i: i.get_closest_marker("last") is not None)
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +150,7 @@ def kernel_release():
 
 @pytest.fixture(scope="session")
 def passes_go_on(kernel_release):
-    """Does a pass copy more than one fragment? bpf/compat.h"""
+    """Does a pass copy more than one fragment? bpf/kernel/compat.h"""
     return tuple(map(int, kernel_release.split(".")[:2])) >= (7, 3)
 
 
@@ -135,9 +164,25 @@ def compiled(has_get_send, tmp_path_factory):
     def compile_object(name, *options):
         if (name, *options) not in made:
             out = tmp_path_factory.mktemp("bpf") / f"{name}.bpf.o"
-            run("clang", "--target=bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror",
-                *form, *options, f"-I{TOP}/include", f"-I{TOP}/bpf", "-idirafter", headers,
-                "-c", HERE / "bpf" / f"{name}.bpf.c", "-o", out)  # fmt: skip
+            run(
+                "clang",
+                "--target=bpf",
+                "-mcpu=v3",
+                "-O2",
+                "-g",
+                "-Wall",
+                "-Werror",
+                *form,
+                *options,
+                f"-I{TOP}/include",
+                f"-I{TOP}/bpf",
+                "-idirafter",
+                headers,
+                "-c",
+                HERE / "bpf" / f"{name}.bpf.c",
+                "-o",
+                out,
+            )
             made[name, *options] = out
         return made[name, *options]
 
@@ -151,7 +196,7 @@ def leaves_nothing_behind(_shared):
     log = hygiene.KernelLog()
     yield
     # The kernel frees sockets, namespaces and links behind the caller's back.
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 10 * SLOW
     while (left := hygiene.leftovers(_shared)) and time.monotonic() < deadline:
         time.sleep(0.1)
     bad = hygiene.complaints(log.lines())
@@ -210,3 +255,23 @@ def labs():
     yield make
     for lab in made:
         lab.close()
+
+
+@pytest.fixture
+def runtimes():
+    """start(Crun(...)): containers that go with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def start(container, check=True):
+            stack.callback(container.delete)
+            container.started = container.start(check)
+            return container
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def podmans_storage():
+    """For all tests: the command asks podman as well, whose container ever it is."""
+    with storage():
+        yield

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -25,6 +26,13 @@ time.sleep(600)
 """
 
 
+def stand_in(where, name, script):
+    """A runtime's command that is a script."""
+    path = where / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
 def make_root(where):
     """Nothing but places for mounts: /usr is the guest's."""
     for name in ("proc", "sys", "dev", "tmp", "usr", "etc", "run"):
@@ -37,9 +45,7 @@ def make_root(where):
 class Crun:
     """One container; what a manager such as CRI-O does with the hook's file is done here."""
 
-    def __init__(
-        self, name, command, netns=None, annotations=None, sysctl=None, hook=True
-    ):
+    def __init__(self, name, command, netns=None, annotations=None, sysctl=None, hook=True):
         self.name = name
         self.dir = tempfile.TemporaryDirectory()
         make_root(Path(self.dir.name) / "rootfs")
@@ -58,8 +64,12 @@ class Crun:
             "root": {"path": "rootfs"},
             "mounts": [
                 {"destination": "/proc", "type": "proc", "source": "proc"},
-                {"destination": "/usr", "type": "bind", "source": "/usr",
-                 "options": ["rbind", "ro"]},
+                {
+                    "destination": "/usr",
+                    "type": "bind",
+                    "source": "/usr",
+                    "options": ["rbind", "ro"],
+                },
             ],
             "annotations": annotations or {},
             "linux": {
@@ -68,7 +78,7 @@ class Crun:
                 "namespaces": [{"type": k} for k in kinds] + [network] * (netns != "host"),
                 "sysctl": sysctl or {},
             },
-        }  # fmt: skip
+        }
         if hook:
             known = json.loads(HOOK.read_text())
             config["hooks"] = {stage: [known["hook"]] for stage in known["stages"]}
@@ -79,17 +89,19 @@ class Crun:
         with tempfile.TemporaryFile("w+") as out:
             done = subprocess.run(
                 ["crun", "--cgroup-manager=cgroupfs", *words],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=60, check=False,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                timeout=60,
+                check=False,
+            )
             out.seek(0)
             done.stdout = out.read()
         assert not check or done.returncode == 0, f"crun {words}: {done.stdout}"
         return done
 
     def start(self, check=True):
-        return self.run(
-            "run", "--detach", "--bundle", self.dir.name, self.name, check=check
-        )
+        return self.run("run", "--detach", "--bundle", self.dir.name, self.name, check=check)
 
     @property
     def state(self):
@@ -110,8 +122,21 @@ class Podman:
     def run(self, name, command, *options, detach=True, check=True):
         words = ["--detach"] if detach else ["--rm"]
         # containers of containers: the guest has no cgroup manager
-        return run("podman", "run", *words, "--name", name, "--cgroups=disabled", *options,
-                   "--volume", "/usr:/usr:ro", "--rootfs", self.root, *command, check=check)  # fmt: skip
+        return run(
+            "podman",
+            "run",
+            *words,
+            "--name",
+            name,
+            "--cgroups=disabled",
+            *options,
+            "--volume",
+            "/usr:/usr:ro",
+            "--rootfs",
+            self.root,
+            *command,
+            check=check,
+        )
 
     def close(self):
         run("podman", "rm", "--all", "--force", "--time", "0", check=False)

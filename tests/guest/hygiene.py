@@ -2,14 +2,11 @@
 """What must be as it was when a test is over."""
 
 import os
-import sys
 from pathlib import Path
 
+from boot import COMPLAINTS
 from command import PIN_DIR, available
 from libbpf import links
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "vm"))
-from boot import COMPLAINTS
 
 BPFFS = "/sys/fs/bpf"
 

@@ -6,7 +6,7 @@ subflow endpoint of the client, with a routing table of its own. Namespaces are
 entered per thread (setns), so sockets need no process of their own, which would
 cost seconds in a guest without KVM.
 
-This is not the benchmarks' lab (bench/lib/netlab.py): a test needs it set up in a
+This is not the benchmarks' lab (bench/mptcplab/lab/netlab.py): a test needs it set up in a
 second, with IPv6, backups or eight paths, and no exact timing. Tests that do need
 that take the other one (test_ecf_waits.py).
 """
@@ -18,12 +18,19 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+# How many times as long as usual things may take: on a kernel that watches each step
+SLOW = int(os.environ.get("VM_SLOW", "1"))
 SERVICE = {4: "10.99.0.1", 6: "fd99::1"}
 
 
 def run(*command, stdin=None, check=True):
     done = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, timeout=60, check=False
+        command,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60 * SLOW,
+        check=False,
     )
     if check and done.returncode:
         line = " ".join(map(str, command))
@@ -33,13 +40,13 @@ def run(*command, stdin=None, check=True):
 
 def until(condition, seconds, what):
     """Polls; returns what the condition returned. A deadline is not a measure."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * SLOW
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}")
+            raise AssertionError(f"not within {seconds * SLOW} s: {what}")
         time.sleep(0.02)
 
 

@@ -33,6 +33,7 @@ _autocreate = _declare("bpf_map__set_autocreate", _int, _ptr, ctypes.c_bool)
 _attach_ops = _declare("bpf_map__attach_struct_ops", _ptr, _ptr)
 _find_prog = _declare("bpf_object__find_program_by_name", _ptr, _ptr, _text)
 _attach = _declare("bpf_program__attach", _ptr, _ptr)
+_pin = _declare("bpf_link__pin", _int, _ptr, _text)
 _detach = _declare("bpf_link__destroy", _int, _ptr)
 _lookup = _declare("bpf_map_lookup_elem", _int, _int, _ptr, _ptr)
 _next_link = _declare("bpf_link_get_next_id", _int, ctypes.c_uint32, _ptr)
@@ -143,6 +144,11 @@ class Object:
     def attach(self, program):
         found = _find_prog(self.object, program.encode())
         self._keep(_attach(found), f"attach {program}")
+
+    def pin(self, path):
+        """What was attached last: it stays when this is closed."""
+        if _pin(self.links[-1], os.fsencode(path)):
+            raise Refused(f"pin {path}", ctypes.get_errno())
 
     def u64(self, name, key, words=1):
         """A value of an array of words, or of a hash by its 64-bit key."""

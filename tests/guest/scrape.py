@@ -8,9 +8,14 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from dataclasses import dataclass
 
 from command import PROGRAM
+from lab import SLOW
+
+# So long one look answers all, in seconds, and a little more.
+FRESH = 1.05
 
 SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? ([0-9.e+-]+)")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
@@ -71,17 +76,17 @@ class Exporter:
         if self.where.startswith("unix:"):
             conn = UnixConnection(self.where.removeprefix("unix:"))
         else:
-            host, port = re.fullmatch(
-                r"http://\[?(.*?)\]?:(\d+)/metrics", self.where
-            ).groups()
+            host, port = re.fullmatch(r"http://\[?(.*?)\]?:(\d+)/metrics", self.where).groups()
             host = {"::": "::1", "0.0.0.0": "127.0.0.1"}.get(host, host)
-            conn = http.client.HTTPConnection(host, int(port), timeout=60)
+            conn = http.client.HTTPConnection(host, int(port), timeout=60 * SLOW)
         with contextlib.closing(conn):
             conn.request(method, path, headers=headers)
             answer = conn.getresponse()
             return answer.status, answer.headers, answer.read().decode()
 
     def text(self, **headers):
+        """As it is now: what was looked at before is no answer any more."""
+        time.sleep(FRESH)
         status, _, text = self.request(**headers)
         assert status == 200, text
         return text
@@ -92,7 +97,7 @@ class Exporter:
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=30 * SLOW)
         return self.process.returncode, out, err
 
     def close(self):

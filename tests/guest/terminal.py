@@ -14,6 +14,7 @@ import termios
 import time
 
 from command import PROGRAM
+from lab import SLOW
 
 SEQUENCE = re.compile(rb"\x1b\[\??([0-9;]*)([A-Za-z])")
 
@@ -80,6 +81,12 @@ class Page:
     def text(self):
         return "\n".join(line.decode(errors="replace") for line in self.lines)
 
+    @property
+    def status(self):
+        """What stands below: where the page is, and what it has no room for."""
+        _, found, rest = self.text.rpartition("q: quit")
+        return " ".join((found + rest).split())
+
 
 class Terminal:
     def __init__(self, *args, rows=40, cols=160):
@@ -88,9 +95,12 @@ class Terminal:
         self.resize(rows, cols)
         self.rest = b""
         self.process = subprocess.Popen(
-            [PROGRAM, *args], stdin=slave, stdout=slave, stderr=slave,
+            [PROGRAM, *args],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
             start_new_session=True,
-        )  # fmt: skip
+        )
         os.close(slave)
 
     def resize(self, rows, cols):
@@ -112,7 +122,7 @@ class Terminal:
 
     def read(self, seconds=0.1):
         """What comes within that time; False when the program has gone."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * SLOW
         while (left := deadline - time.monotonic()) > 0:
             if not select.select([self.master], [], [], left)[0]:
                 break
@@ -127,16 +137,26 @@ class Terminal:
 
     def wait_for(self, condition, seconds=60):
         """Until the page is such."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * SLOW
         while not condition(self.page):
             assert self.read() or condition(self.page), f"it ended: {self.page.text}"
             assert time.monotonic() < deadline, self.page.text
         return self.page
 
-    def end(self, number, seconds=30):
-        """The exit status after a signal."""
-        self.process.send_signal(number)
-        deadline = time.monotonic() + seconds
+    def press(self, keys):
+        os.write(self.master, keys)
+
+    @property
+    def echoes(self):
+        """Does it show what is typed, line by line, as a shell expects it?"""
+        mode = termios.tcgetattr(self.master)[3]
+        return bool(mode & termios.ECHO) and bool(mode & termios.ICANON)
+
+    def end(self, number=None, seconds=30):
+        """The exit status after a signal, or without one."""
+        if number:
+            self.process.send_signal(number)
+        deadline = time.monotonic() + seconds * SLOW
         while self.process.poll() is None and time.monotonic() < deadline:
             self.read()
         self.read()

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from lab import Path, until
+from lab import SLOW, Path, until
 from libbpf import Object
 from traffic import connection, info, listen, make_socket
 
@@ -45,7 +45,7 @@ def test_written_between_two_subflows(labs, name):
         unsent = info(conn.server)
         assert (unsent.write_seq - unsent.snd_una, unsent.subflows) == (4, 0)
         lab.endpoint(2)
-        conn.client.settimeout(20)
+        conn.client.settimeout(20 * SLOW)
         assert conn.client.recv(4) == b"late"
 
 
@@ -91,9 +91,7 @@ class Greeter:
 
 @pytest.mark.skipif(os.cpu_count() < 2, reason="the guest has one CPU, two race here")
 @pytest.mark.parametrize("program", ["until_written", "longer"])
-def test_written_before_the_subflow_is_established(
-    labs, compiled, has_get_send, program
-):
+def test_written_before_the_subflow_is_established(labs, compiled, has_get_send, program):
     """accept() returns what is still in SYN_RECV, and the application writes.
 
     6.12's does. 7.2's waits for the subflow's lock, and thus for its state.
@@ -108,7 +106,7 @@ def test_written_before_the_subflow_is_established(
         greeter = stack.enter_context(contextlib.closing(Greeter(lab)))
         for count in range(1, 3 * TRIES):
             with on_cpu(0), make_socket(lab.client, lab.family) as client:
-                client.settimeout(20)
+                client.settimeout(20 * SLOW)
                 client.connect(greeter.listener.getsockname()[:2])
                 assert client.recv(1) == b"!", f"connection {count}"
             assert late.u64("counts", HELD) == count

@@ -137,7 +137,5 @@ def test_the_end_of_a_copy_is_not_held_back(passes_go_on):
     downloads, without msb_end_is_elsewhere(), and 1.11 times with it. Where a pass copies one
     fragment only, the end behind it is copied that round trip later in any case: 1.34 to 1.37 times.
     """
-    plain, ours = (
-        from_nginx(w, "0.3/8.6", "64K", repeat=8) for w in ("plain TCP", NAME)
-    )
+    plain, ours = (from_nginx(w, "0.3/8.6", "64K", repeat=8) for w in ("plain TCP", NAME))
     assert ours < (1.2 if passes_go_on else 1.5) * plain, (ours, plain)

@@ -58,9 +58,9 @@ def test_schedulers_that_are_there(_shared, schedulers, tmp_path):
     _shared.need("bpf_minrtt")
     assert offered("mptcp-sched unload ") == {"bpf_minrtt"}
     (tmp_path / "mine.bpf.o").touch()
-    assert offered("mptcp-sched load ", tmp_path) == set(schedulers) - {
-        "bpf_minrtt"
-    } | {"mine.bpf.o"}
+    assert offered("mptcp-sched load ", tmp_path) == set(schedulers) - {"bpf_minrtt"} | {
+        "mine.bpf.o"
+    }
     assert offered("mptcp-sched use ") == {*schedulers, "default"}
     assert offered("mptcp-sched use --set beta=1 bpf_minr") == {"bpf_minrtt"}
 
@@ -70,6 +70,8 @@ def test_tunables_of_the_scheduler_that_is_named(schedulers):
         keys = {f"{t['name']}=" for t in scheduler["tunables"]}
         assert offered(f"mptcp-sched load {name} --set ") == keys
     assert "beta=" in offered("mptcp-sched use bpf_ecf -s be")
+    assert "beta" in offered("mptcp-sched get bpf_ecf b")
+    assert "beta=" in offered("mptcp-sched set bpf_ecf b")
     # what a value may be is not known
     assert offered("mptcp-sched use bpf_ecf --set beta=") == set()
     assert offered("mptcp-sched use bpf_ecf --set beta=1 --ne") == {"--netns"}
@@ -86,9 +88,7 @@ def test_namespaces_that_are_there(tmp_path):
         net.close()
     assert net.name not in offered("mptcp-sched use bpf_ecf --netns ")
     (tmp_path / "net").touch()
-    assert offered(f"mptcp-sched use bpf_ecf --netns {tmp_path}/n") == {
-        f"{tmp_path}/net"
-    }
+    assert offered(f"mptcp-sched use bpf_ecf --netns {tmp_path}/n") == {f"{tmp_path}/net"}
 
 
 def test_nothing_where_nothing_can_be_meant():

@@ -5,16 +5,18 @@ import contextlib
 import json
 import os
 import re
-import stat
 import threading
+from pathlib import Path
 
 import pytest
 from command import PROGRAM, ok, sched, stats
-from containers import HOOK, SENDER, SYSCTL, Crun, Podman, storage
+from containers import HOOK, SENDER, SYSCTL, Crun, Podman
 from hygiene import KernelLog
 from lab import Netns, run
+from test_errors import state
 from traffic import listen
 
+pytestmark = pytest.mark.usefixtures("podmans_storage")
 NAME = "mptcp.sched/name"
 SIZES = {"bpf_minrtt": 100_000, "bpf_ecf": 200_000}
 
@@ -25,24 +27,14 @@ def two(labs):
     return labs().endpoints(), labs().endpoints()
 
 
+CONFIG = Path("/etc/mptcp-sched.conf")
+
+
 @pytest.fixture
-def runtimes():
-    """start(Crun(...)): containers that go with the test."""
-    with contextlib.ExitStack() as stack:
-
-        def start(container, check=True):
-            stack.callback(container.delete)
-            container.started = container.start(check)
-            return container
-
-        yield start
-
-
-@pytest.fixture(scope="module", autouse=True)
-def podmans_storage():
-    """For all tests: the command asks podman as well, whose container ever it is."""
-    with storage():
-        yield
+def configured():
+    """configured(text): the host's configuration, which goes with the test."""
+    yield CONFIG.write_text
+    CONFIG.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +82,8 @@ def check_counted(lab, name, words=None):
     assert sent == SIZES[name]
 
 
-def test_two_containers_by_annotation(two, runtimes, none_loaded):
+def test_two_containers_by_annotation(two, runtimes, none_loaded, configured):
+    configured("[containers]\nload = bpf_minrtt bpf_ecf\n")
     with contextlib.ExitStack() as stack:
         for lab, (name, size) in zip(two, SIZES.items(), strict=True):
             words, thread = stack.enter_context(receiving(lab, size))
@@ -106,13 +99,19 @@ def test_two_containers_by_annotation(two, runtimes, none_loaded):
 
 
 @pytest.mark.timeout(400)
-def test_two_containers_of_podman(two, podman, none_loaded):
+def test_two_containers_of_podman(two, podman, both_loaded):
     """Podman reads the installed hook's file by itself."""
     with contextlib.ExitStack() as stack:
         for lab, (name, size) in zip(two, SIZES.items(), strict=True):
             words, thread = stack.enter_context(receiving(lab, size))
-            podman.run(f"p-{name}", sender(words), "--annotation", f"{NAME}={name}",
-                       "--network", f"ns:/run/netns/{lab.client.name}")  # fmt: skip
+            podman.run(
+                f"p-{name}",
+                sender(words),
+                "--annotation",
+                f"{NAME}={name}",
+                "--network",
+                f"ns:/run/netns/{lab.client.name}",
+            )
             stack.callback(run, "podman", "rm", "--force", "--time", "0", f"p-{name}")
             thread.join(60)
             assert not thread.is_alive(), "all of it arrived"
@@ -128,11 +127,24 @@ def test_by_sysctl(two, runtimes, podman, both_loaded):
     first, second = two
     with contextlib.ExitStack() as stack:
         words, one = stack.enter_context(receiving(first, SIZES["bpf_minrtt"]))
-        runtimes(Crun("s-crun", sender(words), first.client.name, hook=False,
-                      sysctl={"net.mptcp.scheduler": "bpf_minrtt"}))  # fmt: skip
+        runtimes(
+            Crun(
+                "s-crun",
+                sender(words),
+                first.client.name,
+                hook=False,
+                sysctl={"net.mptcp.scheduler": "bpf_minrtt"},
+            )
+        )
         words, other = stack.enter_context(receiving(second, SIZES["bpf_ecf"]))
-        podman.run("s-podman", sender(words), "--sysctl", "net.mptcp.scheduler=bpf_ecf",
-                   "--network", f"ns:/run/netns/{second.client.name}")  # fmt: skip
+        podman.run(
+            "s-podman",
+            sender(words),
+            "--sysctl",
+            "net.mptcp.scheduler=bpf_ecf",
+            "--network",
+            f"ns:/run/netns/{second.client.name}",
+        )
         stack.callback(run, "podman", "rm", "--force", "--time", "0", "s-podman")
         for thread in (one, other):
             thread.join(60)
@@ -145,22 +157,67 @@ def test_the_hook_sets_a_namespace_that_the_runtime_makes(runtimes, both_loaded)
     made = runtimes(Crun("own", ("sleep", "600"), annotations={NAME: "bpf_ecf"}))
     pid = made.state["pid"]
     with open(f"/proc/{pid}/root{SYSCTL}") as f:  # the container's own view
-        assert (
-            run("nsenter", "--target", str(pid), "--net", "cat", SYSCTL).stdout
-            == "bpf_ecf\n"
-        )
+        assert run("nsenter", "--target", str(pid), "--net", "cat", SYSCTL).stdout == "bpf_ecf\n"
     with open(SYSCTL) as f:
         assert f.read() == "default\n"
 
 
-def test_early_copies_by_annotation(runtimes, none_loaded):
-    made = runtimes(Crun("early", ("sleep", "600"),
-                         annotations={"mptcp.sched/reinject": "true"}))  # fmt: skip
+def test_early_copies_by_annotation(runtimes, none_loaded, configured):
+    configured("[containers]\nload = --reinject\n")
+    made = runtimes(Crun("early", ("sleep", "600"), annotations={"mptcp.sched/reinject": "true"}))
     inode = os.stat(f"/proc/{made.state['pid']}/ns/net").st_ino
     (row,) = (n for n in ok("show")["namespaces"] if n["inode"] == inode)
     assert row["scheduler"] == "default"
     assert row["reinject"]
     ok("use", "default", "--container", "early")
+
+
+NOT_ALLOWED = {
+    "no configuration": (None, {NAME: "bpf_ecf"}, "bpf_ecf: it is not loaded, and"),
+    "loaded at boot, but not now": ("[load]\nbpf_ecf =\n", {NAME: "bpf_ecf"}, "bpf_ecf: it is not loaded, and"),
+    "another is allowed": ("[containers]\nload = bpf_rr --reinject\n", {NAME: "bpf_ecf"}, "bpf_ecf: it is not loaded"),
+    "early copies": ("[containers]\nload = bpf_rr\n", {"mptcp.sched/reinject": "true"}, "reinject: it is not loaded"),
+    "a configuration with a slip": ("[containers]\nlaod = bpf_ecf\n", {NAME: "bpf_ecf"}, "no such key is known: laod"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_ALLOWED)
+def test_what_is_not_loaded_is_for_the_host_to_allow(
+    case, runtimes, none_loaded, configured, tmp_path
+):
+    """The container does not start, its hook says why, and nothing was loaded."""
+    text, annotations, reason = NOT_ALLOWED[case]
+    if text:
+        configured(text)
+    said = tmp_path / "said"
+    net = Netns()
+    before = state(net)
+    try:
+        made = runtimes(
+            Crun(
+                "not", ("sleep", "600"), net.name, annotations | {"run.oci.hooks.stderr": str(said)}
+            ),
+            check=False,
+        )
+        assert made.started.returncode != 0
+        assert reason in said.read_text()
+        assert str(CONFIG) in said.read_text()
+        assert state(net) == before
+    finally:
+        net.close()
+
+
+def test_what_is_allowed_has_the_tunables_of_the_host(runtimes, none_loaded, configured):
+    configured("[load]\nbpf_ecf = beta=0.5\n[containers]\nload = bpf_ecf\n")
+    runtimes(Crun("allowed", ("sleep", "600"), annotations={NAME: "bpf_ecf"}))
+    (beta,) = [t for t in ok("get", "bpf_ecf")["tunables"] if t["name"] == "beta"]
+    assert beta["value"] == 0.5
+
+
+def test_what_is_loaded_needs_no_configuration(runtimes, both_loaded, configured):
+    configured("nonsense\n")
+    made = runtimes(Crun("plain", ("sleep", "600"), annotations={NAME: "bpf_ecf"}))
+    assert made.started.returncode == 0
 
 
 BAD = {
@@ -175,25 +232,19 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_container_with_a_bad_annotation_does_not_start(
-    case, runtimes, both_loaded, tmp_path
-):
+def test_a_container_with_a_bad_annotation_does_not_start(case, runtimes, both_loaded, tmp_path):
     annotations, reason = BAD[case]
     said = tmp_path / "said"
     annotations = annotations | {"run.oci.hooks.stderr": str(said)}
     log = KernelLog()
     net = Netns()
     try:
-        made = runtimes(
-            Crun("bad", ("sleep", "600"), net.name, annotations), check=False
-        )
+        made = runtimes(Crun("bad", ("sleep", "600"), net.name, annotations), check=False)
         assert made.started.returncode != 0
         assert PROGRAM in made.started.stdout, "the runtime says who refused"
         assert f"{PROGRAM}: cannot start a container with" in said.read_text()
         assert reason in said.read_text()
-        assert any(reason in line for line in log.lines()), (
-            "in the system's log as well"
-        )
+        assert any(reason in line for line in log.lines()), "in the system's log as well"
         assert net.scheduler == "default"
     finally:
         net.close()
@@ -204,22 +255,24 @@ def test_a_container_with_a_bad_annotation_does_not_start(
 def test_podman_says_what_does_not_start(podman, both_loaded):
     log = KernelLog()
     done = podman.run(
-        "bad", ("true",), "--network", "none", "--annotation", f"{NAME}=bpf_nosuch",
-        detach=False, check=False,
-    )  # fmt: skip
+        "bad",
+        ("true",),
+        "--network",
+        "none",
+        "--annotation",
+        f"{NAME}=bpf_nosuch",
+        detach=False,
+        check=False,
+    )
     assert done.returncode != 0
     assert PROGRAM in done.stderr
-    assert any(
-        "bpf_nosuch: no such scheduler is registered" in line for line in log.lines()
-    )
+    assert any("bpf_nosuch: no such scheduler is registered" in line for line in log.lines())
     log.close()
 
 
 def test_a_container_cannot_choose_for_the_host(runtimes, both_loaded):
     log = KernelLog()
-    made = runtimes(
-        Crun("host", ("sleep", "600"), "host", {NAME: "bpf_ecf"}), check=False
-    )
+    made = runtimes(Crun("host", ("sleep", "600"), "host", {NAME: "bpf_ecf"}), check=False)
     assert made.started.returncode != 0
     assert any("shares the host's network namespace" in line for line in log.lines())
     log.close()
@@ -230,16 +283,16 @@ def test_a_container_cannot_choose_for_the_host(runtimes, both_loaded):
 def test_containers_that_cannot_be_meant(runtimes, both_loaded):
     runtimes(Crun("host", ("sleep", "600"), "host"))
     runtimes(Crun("over", ("true",)))
-    for name, reason in (
-        ("nosuch", "no running container of this name .*crun: "),
-        ("host", "shares the host's network namespace"),
-        ("over", "not running .crun says: stopped"),
-        ("docker:host", "no container runtime that is known is here"),
-        ("frob:host", "no such container runtime"),
+    for name, reason, code in (
+        ("nosuch", "no running container of this name .*crun: ", 1),
+        ("host", "shares the host's network namespace", 1),
+        ("over", "not running .crun says: stopped", 1),
+        ("docker:host", "no container runtime that is known is here", 1),
+        ("frob:host", "no such container runtime", 2),
     ):
         for words in (["use", "bpf_ecf"], ["stats"]):
             result = sched("--json", *words, "--container", name)
-            assert result.code == 1, result
+            assert result.code == code, result
             assert result.error["object"] == name
             assert re.search(reason, result.error["reason"]), result.error
             assert result.error["hint"]
@@ -249,75 +302,6 @@ def test_containers_that_cannot_be_meant(runtimes, both_loaded):
         assert "not the name or id of a container" in result.error["reason"]
 
 
-INSPECTED = '[{"Id": "4711", "State": {"Status": "%s", "Pid": %d}}]'
-CRI = '{"status": {"id": "4711", "state": "%s"}, "info": {"pid": %d}}'
-LISTED = '{"containers": [{"id": "4711", "metadata": {"name": "web"}},' \
-         ' {"id": "4712", "metadata": {"name": "web-of"}}]}'  # fmt: skip
-
-
-def stand_in(where, name, script):
-    path = where / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-@pytest.mark.parametrize("name", ["docker", "nerdctl", "crictl"])
-def test_runtimes_that_are_not_here(name, runtimes, both_loaded, tmp_path):
-    """By what their commands print, in the form that they document."""
-    made = runtimes(Crun("real", ("sleep", "600")))
-    pid = made.state["pid"]
-    if name == "crictl":
-        answers = f"""case "$*" in
-            "inspect -o json 4711") echo '{CRI % ("CONTAINER_RUNNING", pid)}' ;;
-            "ps -o json --name web") echo '{LISTED}' ;;
-            *) echo "could not find container" >&2; exit 1 ;;
-            esac"""
-    else:
-        answers = f"""[ "$*" = "container inspect web" ] || exit 9
-            echo '{INSPECTED % ("running", pid)}'"""
-    stand_in(tmp_path, name, answers)
-    prefix = ("env", f"PATH={tmp_path}:{os.environ['PATH']}")
-    done = ok("use", "bpf_ecf", "--container", f"{name}:web", prefix=prefix)
-    assert done["netns_inode"] == os.stat(f"/proc/{pid}/ns/net").st_ino
-    assert (
-        run("nsenter", "--target", str(pid), "--net", "cat", SYSCTL).stdout
-        == "bpf_ecf\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "script, reason",
-    [
-        ("echo 'Cannot connect to the daemon' >&2; exit 1", "docker: Cannot connect"),
-        ("echo nonsense", "its answer is no JSON"),
-        (f"echo '{INSPECTED % ('exited', 0)}'", "not running .docker says: exited"),
-        ("sleep 60", "no answer within 10 s"),
-        ("exit 1", "docker: no such container"),
-    ],
-)
-def test_a_runtime_that_fails(script, reason, both_loaded, tmp_path):
-    stand_in(tmp_path, "docker", script)
-    prefix = ("env", f"PATH={tmp_path}:{os.environ['PATH']}")
-    result = sched(
-        "--json", "use", "bpf_ecf", "--container", "docker:web", prefix=prefix
-    )
-    assert result.code == 1
-    assert re.search(reason, result.error["reason"]), result.error
-
-
-def test_the_same_name_of_two_runtimes(runtimes, both_loaded, tmp_path):
-    runtimes(Crun("web", ("sleep", "600")))
-    other = runtimes(Crun("another", ("sleep", "600")))
-    stand_in(
-        tmp_path, "docker", f"echo '{INSPECTED % ('running', other.state['pid'])}'"
-    )
-    prefix = ("env", f"PATH={tmp_path}:{os.environ['PATH']}")
-    result = sched("--json", "use", "bpf_ecf", "--container", "web", prefix=prefix)
-    assert result.code == 1
-    assert "both docker and crun" in result.error["reason"]
-    ok("use", "bpf_ecf", "--container", "crun:web", prefix=prefix)
-
-
 def test_the_hooks_state(both_loaded, tmp_path):
     """What a runtime would not send."""
     for text, reason in (
@@ -325,9 +309,11 @@ def test_the_hooks_state(both_loaded, tmp_path):
         ("[]", "no JSON object"),
         ('{"id": "x", "annotations": {"mptcp.sched/name": 1}}', "is no string"),
         ('{"id": "x", "annotations": {"mptcp.sched/name": "bpf_ecf"}}', "no process id"),
-        ('{"id": "x", "pid": 4194300, "annotations": {"mptcp.sched/name": "bpf_ecf"}}',
-         "no such network namespace"),
-    ):  # fmt: skip
+        (
+            '{"id": "x", "pid": 4194300, "annotations": {"mptcp.sched/name": "bpf_ecf"}}',
+            "no such network namespace",
+        ),
+    ):
         done = run(PROGRAM, "--json", "oci-hook", stdin=text, check=False)
         assert done.returncode == 1, done
         assert reason in json.loads(done.stderr)["error"]["reason"]

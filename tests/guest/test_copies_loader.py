@@ -6,13 +6,12 @@ this one send nothing again, so what is received may stay unacknowledged at data
 the last data-level acknowledgement can be overtaken, which the timer's pass repairs.
 """
 
-import contextlib
 import json
 import os
 import time
 
 import pytest
-from command import PIN_DIR, available, ok, sched
+from command import HIDE_KFUNC, PIN_DIR, available, ok, sched
 from hygiene import pins
 from lab import run, until
 from libbpf import links
@@ -23,9 +22,7 @@ NAME = "t_copies"
 PROGRAMS = {"t_copies_ticks", "t_copies_entry", "t_copies_raw"}
 PINS = {f"{NAME}@{program}" for program in PROGRAMS} | {NAME}
 TICKS, ENTRIES, RAW, STEP = range(4)
-MISSING = ("unshare", "-m", "sh", "-c",
-           'mount --bind /sys/kernel/btf/veth /sys/kernel/btf/mptcp_sched_bpf && exec "$@"',
-           "sh")  # fmt: skip
+MISSING = ("unshare", "-m", "sh", "-c", HIDE_KFUNC, "sh")
 
 pytestmark = pytest.mark.usefixtures("none_loaded")
 
@@ -47,17 +44,6 @@ def settled():
 def shown(name=NAME):
     (found,) = (s for s in ok("show")["schedulers"] if s["name"] == name)
     return found
-
-
-@contextlib.contextmanager
-def without_kfunc():
-    """A prefix of commands for which the bridge's kfunc is not there.
-
-    As with a kernel that has the API of its own and no bridge: what the command
-    reads in place of the bridge's types is those of another module.
-    """
-    run("modprobe", "veth")
-    yield MISSING
 
 
 def test_attached_and_pinned_and_gone(labs, compiled):
@@ -145,25 +131,59 @@ def test_a_scheduler_that_does_not_ask():
         ok("unload", name)
 
 
+def besides():
+    """Names of the programs in the kernel that trace, or are a clock."""
+    found = json.loads(run("bpftool", "-j", "prog", "show").stdout)
+    return {
+        prog["name"]
+        for prog in found
+        if prog["type"] == "tracing" or prog["name"].endswith("_segment")
+    }
+
+
+def test_no_clock_where_nobody_copies():
+    """Each segment of the machine would pay for it. What measures is attached all the same."""
+    from test_registration import NAMES
+
+    measures = {
+        "bpf_thin": {"bpf_thin_segment"},
+        "bpf_queueaware": {"bpf_queueaware_segment", "bpf_queueaware_leaves"},
+    }
+    before = besides()
+    for name in NAMES:
+        said = ok("load", name, "--set", "copy=0")
+        assert besides() - before == measures.get(name, set()), name
+        found = shown(name)
+        copies = "on" if name == "bpf_thin" else "off"
+        assert (said["copies"], found["copies"]) == (copies, copies), name
+        assert "notes" not in said
+        why = "it was loaded with copy=0" if copies == "off" else None
+        assert found["copies_off_because"] == why
+        ok("unload", name)
+        assert (pins(), links()) == ([], 0)
+    ok("load", "bpf_ecf")
+    assert besides() - before == {"bpf_ecf_segment"}
+    ok("unload", "bpf_ecf")
+
+
 def test_without_the_kfunc(labs, compiled):
     """It loads and carries data; what would only cost time is not there."""
-    with without_kfunc() as prefix:
-        result = sched("--json", "load", compiled("copies"), prefix=prefix)
-        assert result.code == 0, result
-        said = result.data
-        assert said["copies"] == "off"
-        (note,) = said["notes"]
-        assert "no copies" in note and "DKMS" in note
-        assert os.listdir(PIN_DIR) == [NAME]
-        assert links() == 1
-        lab = labs().endpoints()
-        ok("use", NAME, "--netns", lab.client.name)
-        with connection(lab) as conn:
-            upload(conn, 1 << 18).finish()
-        found = sched("--json", "show", prefix=prefix).data["schedulers"]
-        (mine,) = (s for s in found if s["name"] == NAME)
-        assert mine["copies"] == "off"
-        assert "no bpf_mptcp_request_retrans" in mine["copies_off_because"]
+    result = sched("--json", "load", compiled("copies"), prefix=MISSING)
+    assert result.code == 0, result
+    said = result.data
+    assert said["copies"] == "off"
+    (note,) = said["notes"]
+    assert "no copies" in note and "DKMS" in note
+    assert os.listdir(PIN_DIR) == [NAME]
+    assert links() == 1
+    lab = labs().endpoints()
+    ok("use", NAME, "--netns", lab.client.name)
+    with connection(lab) as conn:
+        upload(conn, 1 << 18).finish()
+    found = sched("--json", "show", prefix=MISSING).data["schedulers"]
+    (mine,) = (s for s in found if s["name"] == NAME)
+    assert mine["copies"] == "off"
+    assert "no bpf_mptcp_request_retrans" in mine["copies_off_because"]
     # the bridge has come: it takes another load
     assert "not attached" in shown()["copies_off_because"]
     lab.client.scheduler = "default"
@@ -185,9 +205,7 @@ def test_registered_by_bpftool_alone(compiled, tmp_path):
         )
         assert available() == {"default", NAME}
         found = shown()
-        assert (
-            found["copies"] == "off" and "not attached" in found["copies_off_because"]
-        )
+        assert found["copies"] == "off" and "not attached" in found["copies_off_because"]
         text = sched("show").out
         assert f"{NAME} makes no copies: its program for that is not attached" in text
     finally:
@@ -199,19 +217,49 @@ def test_registered_by_bpftool_alone(compiled, tmp_path):
 
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 def test_a_pin_in_the_way(program, compiled):
-    """Left by a scheduler whose own pin somebody removed; then unload clears it away."""
-    ok("load", compiled("copies"))
-    for pin in PINS - {f"{NAME}@{program}"}:
-        os.unlink(f"{PIN_DIR}/{pin}")
-    until(lambda: available() == {"default"}, 10, "unregistered with its pin")
-    until(lambda: links() == 1, 10, "one link left")
-    result = sched("--json", "load", compiled("copies"))
-    assert result.code == 1
-    assert f"{NAME}@{program} exists already" in result.error["reason"]
-    assert f"unload {NAME}" in result.error["hint"]
-    assert links() == 1 and available() == {"default"}
-    assert ok("unload", NAME)["unloaded"][0]["name"] == NAME
-    until(lambda: (pins(), links()) == ([], 0), 10, "nothing left")
+    """Left by a scheduler whose own pin somebody removed: the next load or unload clears it."""
+    for clear in (["load", compiled("copies")], ["unload", NAME]):
+        ok("load", compiled("copies"))
+        for pin in PINS - {f"{NAME}@{program}"}:
+            os.unlink(f"{PIN_DIR}/{pin}")
+        until(lambda: available() == {"default"}, 10, "unregistered with its pin")
+        until(lambda: links() == 1, 10, "one link left")
+        ok(*clear)
+        if clear[0] == "load":
+            assert {os.path.basename(p) for p in pins()} == PINS
+            ok("unload", NAME)
+        until(lambda: (pins(), links()) == ([], 0), 10, "nothing left")
+
+
+def test_what_is_no_program_is_not_removed(compiled):
+    """Somebody's map where a program's pin would go: an error, and the map stays."""
+    program = min(PROGRAMS)
+    path = f"{PIN_DIR}/{NAME}@{program}"
+    os.mkdir(PIN_DIR, 0o700)
+    run(
+        "bpftool",
+        "map",
+        "create",
+        path,
+        "type",
+        "array",
+        "key",
+        "4",
+        "value",
+        "4",
+        "entries",
+        "1",
+        "name",
+        "theirs",
+    )
+    try:
+        result = sched("--json", "load", compiled("copies"))
+        assert result.code == 1
+        assert f"{NAME}@{program} exists already" in result.error["reason"]
+        assert os.path.exists(path) and available() == {"default"}
+    finally:
+        os.unlink(path)
+        os.rmdir(PIN_DIR)
 
 
 def test_another_holder_is_told(compiled):

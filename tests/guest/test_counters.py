@@ -49,9 +49,7 @@ def test_against_ss_and_the_devices(labs, name):
     assert again == socket_info.bytes_retrans
     for i, (address, subflow) in enumerate(sorted(subflows.items())):
         own = tcp[address]
-        counted = (
-            subflow["counters"]["bytes_sent"] + subflow["counters"]["bytes_retrans"]
-        )
+        counted = subflow["counters"]["bytes_sent"] + subflow["counters"]["bytes_retrans"]
         repaired = own.get("bytes_retrans", 0)
         assert counted == own["bytes_sent"] - repaired
         assert subflow["tcp"]["bytes_sent"] == own["bytes_sent"]
@@ -60,9 +58,7 @@ def test_against_ss_and_the_devices(labs, name):
         packets = own["bytes_sent"] / 1000 + 50
         assert own["bytes_sent"] <= moved[i] <= own["bytes_sent"] + packets * HEADERS
     counters = conn_stats["counters"]
-    assert counters["decisions"] == counters["picks"] + sum(
-        conn_stats["waits"].values()
-    )
+    assert counters["decisions"] == counters["picks"] + sum(conn_stats["waits"].values())
     picks = sum(s["counters"]["picks"] for s in subflows.values())
     assert counters["picks"] == picks
 
@@ -85,9 +81,7 @@ def test_copies_are_counted_apart(labs, none_loaded, name):
             found["tcp"] = ss(lab.client)
             own = [found["tcp"][a] for a in by_address(found["stats"])]
             given = total(found["stats"], "bytes_sent", *RESENT)
-            return given == sum(
-                t["bytes_sent"] - t.get("bytes_retrans", 0) for t in own
-            )
+            return given == sum(t["bytes_sent"] - t.get("bytes_retrans", 0) for t in own)
 
         until(settled, 20, "as much sent as given")
         socket_info = info(conn.client)
@@ -125,6 +119,7 @@ def test_show_says_what_is_there(labs, has_get_send, native, kernel_release):
         "release": kernel_release,
         "support": "native" if native else "bridge",
         "hook": hook,
+        "bridge": "loaded",
     }
     schedulers = {s["name"]: s for s in state["schedulers"]}
     assert set(schedulers) == {"default", "bpf_minrtt", "bpf_ecf"}
@@ -145,7 +140,7 @@ def test_list_says_what_is_there(labs):
     lab = labs()
     lab.server.scheduler = "bpf_minrtt"
     found = {s["name"]: s for s in ok("list")["schedulers"]}
-    sources = pathlib.Path(__file__).parents[2].glob("bpf/*.bpf.c")
+    sources = pathlib.Path(__file__).parents[2].glob("bpf/schedulers/*.bpf.c")
     assert set(found) == {f"bpf_{s.name.split('.')[0]}" for s in sources} | {"default"}
     assert found["bpf_minrtt"]["namespaces"] == [lab.server.name]
     assert found["bpf_ecf"]["registered"] and found["bpf_ecf"]["builtin"]

@@ -12,8 +12,7 @@ SIZE, SHORT = 24_000_000, 1_500_000
 # The thin one's RTT grows from 20 to 80 ms before its queue drops a segment. That one is there
 # again after two of them, in which both paths carry 1.6 MB.
 UNLIKE = tuple(
-    netlab.Path(n, mbit=mbit, rtt_ms=20).roomy()
-    for n, mbit in (("thin", 20), ("fat", 60))
+    netlab.Path(n, mbit=mbit, rtt_ms=20).roomy() for n, mbit in (("thin", 20), ("fat", 60))
 )
 TIGHT = 700_000
 AMPLE = 16 << 20
@@ -53,9 +52,7 @@ def test_a_window_that_takes_it(_shared):
 def short_ones(shared, cover):
     """Seconds that ten uploads take, each of which fits into the send buffer."""
     with warm(shared, cover) as (conn, _):
-        return sum(
-            upload(conn, SHORT).finish().acknowledged().seconds for _ in range(10)
-        )
+        return sum(upload(conn, SHORT).finish().acknowledged().seconds for _ in range(10))
 
 
 def test_the_end_of_the_data(_shared):

@@ -60,10 +60,7 @@ def test_daps_shares_follow_the_delays(rtt_ms):
 
     Their windows stay alike, as none is ever full. bpf_rr, the control, gives both the same.
     """
-    paths = [
-        netlab.Path(n, mbit=50, rtt_ms=t)
-        for n, t in zip(("one", "two"), rtt_ms, strict=True)
-    ]
+    paths = [netlab.Path(n, mbit=50, rtt_ms=t) for n, t in zip(("one", "two"), rtt_ms, strict=True)]
     count, message = 150, 8 << 10
     ratio = {}
     with bench_lab(*paths) as lab:

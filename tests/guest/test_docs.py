@@ -33,7 +33,7 @@ def shell(script, cwd, net):
 @pytest.fixture
 def build(tmp_path):
     """The document's code, built by the document's commands; returns those that follow."""
-    (code,) = blocks("writing-a-scheduler.md", "c")
+    code, _ = blocks("writing-a-scheduler.md", "c")
     assert len(code.splitlines()) < 60
     (tmp_path / "spill.bpf.c").write_text(code)
     compile_it, use_it = blocks("writing-a-scheduler.md", "sh")
@@ -52,8 +52,7 @@ def carried(lab, conn, size):
             return [0, 0], None
         assert found[0]["scheduler"] == EXAMPLE
         by_path = {
-            s["local"].rpartition(":")[0]: s["counters"]["bytes_sent"]
-            for s in found[0]["subflows"]
+            s["local"].rpartition(":")[0]: s["counters"]["bytes_sent"] for s in found[0]["subflows"]
         }
         return [by_path.get(lab.local(i), 0) for i in (1, 2)], found[0]
 
@@ -92,6 +91,23 @@ def test_the_worked_example_describes_itself(build, none_loaded, tmp_path):
     assert result.code == 1 and "out of range" in result.error["reason"]
     assert "backlog" in result.error["hint"]
     assert available() == {"default"}
+
+
+def test_the_example_of_three_policies(build, none_loaded, labs, tmp_path):
+    """Each serves a connection that has begun under another one."""
+    _, code = blocks("writing-a-scheduler.md", "c")
+    assert len(code.splitlines()) < 60
+    (tmp_path / "spill.bpf.c").write_text(code)
+    compile_it, _ = blocks("writing-a-scheduler.md", "sh")
+    run("bash", "-euc", f"cd {tmp_path}; " + compile_it.replace("/usr/local ", "/usr "))
+    ok("load", tmp_path / "spill.bpf.o")
+    lab = labs(Path(8, 20), Path(8, 20)).endpoints()
+    lab.client.scheduler = "bpf_three"
+    with connection(lab) as conn:
+        for which in (0, 1, 2, 0):
+            ok("set", "bpf_three", f"which={which}")
+            upload(conn, 256 << 10).finish().acknowledged()
+    lab.client.scheduler = "default"
 
 
 def token_of(conn):
@@ -145,9 +161,7 @@ def test_what_troubleshooting_says_of_the_kernel(none_loaded, labs):
         assert "Module mptcp_sched_bpf is in use" in done.stderr
     with connection(lab) as conn:
         lab.client.scheduler = "default"
-        assert token_of(conn) not in {c["token"] for c in stats()}, (
-            "it has sent nothing yet"
-        )
+        assert token_of(conn) not in {c["token"] for c in stats()}, "it has sent nothing yet"
         upload(conn, 1000).finish()
         assert stats_of(info(conn.client).token)["scheduler"] == "bpf_minrtt"
         result = sched("--json", "show")

@@ -2,7 +2,7 @@
 """Data that TCP has delivered and the receiver's MPTCP has dropped goes out again soon.
 
 Either the receiver has no room for what it had granted, or it is data beyond its window
-(mps_window.h).
+(state/peer_window.h).
 """
 
 import random

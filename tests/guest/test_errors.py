@@ -77,15 +77,29 @@ CASES = {
     "tunable far too large": (
         ["load", "bpf_ecf", "--set", f"beta={'9' * 40}"], FAILED, "load", "bpf_ecf", "out of range", "beta"),
     "tunable negative": (
-        ["load", "bpf_ecf", "--set", "beta=-1"], FAILED, "load", "bpf_ecf", "not a decimal number", "beta"),
+        ["load", "bpf_ecf", "--set", "beta=-1"], USAGE, "load", "bpf_ecf", "beta=-1: its value is not a decimal number", "list --verbose"),
     "tunable no number": (
-        ["load", "bpf_ecf", "--set", "beta=0x1"], FAILED, "load", "bpf_ecf", "not a decimal number", "beta"),
+        ["load", "bpf_ecf", "--set", "beta=0x1"], USAGE, "load", "bpf_ecf", "beta=0x1: its value is not a decimal number", "list --verbose"),
     "tunable too fine": (
         ["load", "bpf_ecf", "--set", "beta=0.00001"], FAILED, "load", "bpf_ecf", "finer", "beta"),
     "tunable malformed": (
-        ["load", "bpf_ecf", "--set", "beta"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
+        ["load", "bpf_ecf", "--set", "beta"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "list --verbose"),
     "tunable without a name": (
-        ["load", "bpf_ecf", "--set", "=1"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "beta"),
+        ["load", "bpf_ecf", "--set", "=1"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "list --verbose"),
+    "tunable given twice": (
+        ["load", "bpf_ecf", "--set", "beta=1", "--set", "grow=1", "--set", "beta=2"], USAGE, "load", "bpf_ecf", "beta is given twice: beta=1 and beta=2", "leave one"),
+    "tunable given twice, to use": (
+        ["use", "bpf_ecf", "-s", "beta=1", "-s", "beta=1"], USAGE, "use", "bpf_ecf", "beta is given twice", "leave one"),
+    "tunable changed twice": (
+        ["set", "bpf_minrtt", "penalise=0", "penalise=1"], USAGE, "set", "bpf_minrtt", "penalise is given twice", "leave one"),
+    "change without a number": (
+        ["set", "bpf_minrtt", "penalise=off"], USAGE, "set", "bpf_minrtt", "not a decimal number", "list --verbose"),
+    "two namespaces": (
+        ["use", "bpf_minrtt", "--netns", "a", "--netns", "b"], USAGE, "run", "--netns", "given twice", "help"),
+    "two containers": (
+        ["stats", "-c", "a", "--container", "b"], USAGE, "run", "--container", "given twice", "help"),
+    "a runtime that is none": (
+        ["use", "bpf_minrtt", "--container", "nosuch:x"], USAGE, "use", "nosuch:x", "no such container runtime", "--netns"),
     "tunable of none that is loaded": (
         ["set", "bpf_ecf", "beta=1"], FAILED, "set", "bpf_ecf", "no such scheduler is loaded", "load"),
     "tunables of none that is loaded": (
@@ -193,9 +207,16 @@ def test_error(case, words, net):
     assert remedy in error.get("hint", ""), error
 
 
-@pytest.mark.parametrize(
-    "case", ["registered already", "no such tunable", "no command"]
-)
+def test_a_range_is_that_of_the_tunable(words):
+    """Not of all that the scheduler has."""
+    result = sched("--json", "load", "bpf_ecf", "--set", "beta=1000")
+    assert result.error["reason"] == "beta=1000: out of range"
+    assert result.error["hint"] == "it has beta (0 to 10)"
+    result = sched("--json", "load", "bpf_ecf", "--set", "gamma=1")
+    assert "beta (0 to 10)" in result.error["hint"] and "grow" in result.error["hint"]
+
+
+@pytest.mark.parametrize("case", ["registered already", "no such tunable", "no command"])
 def test_error_as_text(case, words, net):
     """The same for people: one line on stderr, nothing on stdout."""
     line, code, operation, subject, reason, remedy = CASES[case]
@@ -210,9 +231,18 @@ def test_error_as_text(case, words, net):
 
 @pytest.mark.parametrize("who", [NOBODY, WITHOUT], ids=["nobody", "no capabilities"])
 @pytest.mark.parametrize(
-    "line", [["load", "bpf_ecf"], ["unload", "bpf_minrtt"], ["use", "bpf_minrtt"], ["stats"],
-             ["set", "bpf_minrtt", "penalise=0"], ["get", "bpf_minrtt"], ["apply"], ["oci-hook"]]
-)  # fmt: skip
+    "line",
+    [
+        ["load", "bpf_ecf"],
+        ["unload", "bpf_minrtt"],
+        ["use", "bpf_minrtt"],
+        ["stats"],
+        ["set", "bpf_minrtt", "penalise=0"],
+        ["get", "bpf_minrtt"],
+        ["apply"],
+        ["oci-hook"],
+    ],
+)
 def test_no_privilege(line, who, words, net):
     before = state(net)
     result = sched("--json", *line, net=net, prefix=who)
@@ -238,8 +268,7 @@ def test_a_kernel_without_the_bridge(_shared, net):
     run("rmmod", "mptcp_sched_bpf")
     try:
         before = state(net)
-        hide = ("unshare", "-m", "sh", "-c",
-                'mount -t tmpfs none /lib/modules && exec "$@"', "sh")  # fmt: skip
+        hide = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /lib/modules && exec "$@"', "sh")
         for line in (
             ["load", "bpf_minrtt"],
             ["use", "bpf_minrtt"],
@@ -276,7 +305,41 @@ def test_a_pin_in_the_way(none_loaded, net):
         os.rmdir(PIN_DIR)
 
 
-@pytest.mark.parametrize("line", [["--help"], ["--version"], ["help"], ["help", "load"], ["load", "--help"]])  # fmt: skip
+def test_a_pin_that_is_no_schedulers(none_loaded, net):
+    """Somebody's map, where a scheduler's pin would be."""
+    os.mkdir(PIN_DIR, 0o700)
+    run(
+        "bpftool",
+        "map",
+        "create",
+        f"{PIN_DIR}/theirs",
+        "type",
+        "array",
+        "key",
+        "4",
+        "value",
+        "4",
+        "entries",
+        "1",
+        "name",
+        "theirs",
+    )
+    try:
+        before = state(net)
+        for words in (["theirs"], ["--all"]):
+            result = sched("--json", "unload", *words)
+            assert result.code == FAILED
+            assert f"{PIN_DIR}/theirs is no pin of a scheduler" in result.error["reason"]
+            assert f"rm {PIN_DIR}/theirs" in result.error["hint"]
+        assert state(net) == before
+    finally:
+        os.unlink(f"{PIN_DIR}/theirs")
+        os.rmdir(PIN_DIR)
+
+
+@pytest.mark.parametrize(
+    "line", [["--help"], ["--version"], ["help"], ["help", "load"], ["load", "--help"]]
+)
 def test_help_and_version_are_no_errors(line):
     result = sched(*line)
     assert (result.code, result.err) == (0, "")
@@ -285,7 +348,9 @@ def test_help_and_version_are_no_errors(line):
 
 def test_help_as_tables_and_as_text_say_the_same():
     text, tables = sched("help").out, ok("help")
-    assert [c["name"] for c in tables["commands"]] == re.findall(r"^  ([a-z-]+) ", text.split("Options")[0], re.MULTILINE)  # fmt: skip
+    assert [c["name"] for c in tables["commands"]] == re.findall(
+        r"^  ([a-z-]+) ", text.split("Options")[0], re.MULTILINE
+    )
     assert [c["name"] for c in ok("help", "load")["commands"]] == ["load"]
     for command in tables["commands"]:
         body = sched("help", command["name"]).out

@@ -2,6 +2,7 @@
 """The exporter: what it serves, that its counters never fall, and what it says when it cannot."""
 
 import contextlib
+import http.client
 import itertools
 import json
 import os
@@ -17,7 +18,7 @@ import pytest
 from command import ok, sched, stats_of, total
 from lab import Netns, run, until
 from scrape import exporter, families, samples
-from traffic import connection, info, make_socket, upload
+from traffic import connection, download, info, make_socket, upload
 
 TOP = Path(__file__).resolve().parents[2]
 DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
@@ -28,10 +29,15 @@ UNIT = (TOP / "dist/mptcp-sched-exporter.service.in").read_text()
 UNIT_CAPS = re.search(r"^AmbientCapabilities=(.*)$", UNIT, re.MULTILINE)[1].split()
 SETPRIV_CAPS = ",".join(f"+{c.removeprefix('CAP_').lower()}" for c in UNIT_CAPS)
 AS_THE_UNIT = (
-    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-    f"--bounding-set=-all,{SETPRIV_CAPS}", f"--inh-caps=-all,{SETPRIV_CAPS}",
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--no-new-privs",
+    f"--bounding-set=-all,{SETPRIV_CAPS}",
+    f"--inh-caps=-all,{SETPRIV_CAPS}",
     f"--ambient-caps=-all,{SETPRIV_CAPS}",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +89,10 @@ def test_what_is_served(labs):
         for reason, count in mine["waits"].items():
             assert value("mptcp_sched_waits_total", reason=reason) == count, reason
         for subflow in mine["subflows"]:
-            path = {"path": subflow["local"].rsplit(":", 1)[0]}
+            path = {
+                "path": subflow["local"].rsplit(":", 1)[0],
+                "remote_id": str(subflow["remote_id"]),
+            }
             for name, count in subflow["counters"].items():
                 assert value(f"mptcp_sched_path_{name}_total", **path) == count
             assert value("mptcp_sched_path_subflows", **path) == 1
@@ -94,7 +103,9 @@ def test_what_is_served(labs):
         assert value("mptcp_sched_connections_begun_total") == 1
         by_name = {s["name"]: s for s in shown["schedulers"]}
         for name, s in by_name.items():
-            (mine,) = [f for f in found if f.name == "mptcp_sched_namespaces" and f.has(scheduler=name)]  # fmt: skip
+            (mine,) = [
+                f for f in found if f.name == "mptcp_sched_namespaces" and f.has(scheduler=name)
+            ]
             assert mine.value == len(s["namespaces"])
         code, _, err = served.end()
         assert (code, err) == (0, "")
@@ -109,9 +120,12 @@ def test_counters_never_fall(labs):
 
         def look():
             seen.append(
-                {(s.name, tuple(sorted(s.labels.items()))): s.value
-                 for s in samples(served.text()) if s.name.endswith("_total")}
-            )  # fmt: skip
+                {
+                    (s.name, tuple(sorted(s.labels.items()))): s.value
+                    for s in samples(served.text())
+                    if s.name.endswith("_total")
+                }
+            )
 
         for _ in range(3):
             with connection(lab) as conn:
@@ -119,9 +133,7 @@ def test_counters_never_fall(labs):
                 upload(conn, SIZE).finish().acknowledged()
                 look()
             until(
-                lambda: (
-                    served.sum("mptcp_sched_path_subflows", netns=lab.client.name) == 0
-                ),
+                lambda: served.sum("mptcp_sched_path_subflows", netns=lab.client.name) == 0,
                 20,
                 "the connection gone",
             )
@@ -129,10 +141,7 @@ def test_counters_never_fall(labs):
         for before, now in itertools.pairwise(seen):
             for key, value in before.items():
                 assert now[key] >= value, key
-        decided = [
-            sent(served, n, netns=lab.client.name)
-            for n in ("decisions", "picks", "waits")
-        ]
+        decided = [sent(served, n, netns=lab.client.name) for n in ("decisions", "picks", "waits")]
         assert decided[0] == decided[1] + decided[2]
         here = {"netns": lab.client.name}
         assert sent(served, "path_bytes_sent", **here) == 3 * SIZE
@@ -143,9 +152,7 @@ def test_counters_never_fall(labs):
             with exporter() as later:
                 assert sent(later, "path_bytes_sent", **here) == 0
                 upload(conn, 1000).finish().acknowledged()
-                until(
-                    lambda: sent(later, "path_bytes_sent", **here) >= 1000, 20, "a look"
-                )
+                until(lambda: sent(later, "path_bytes_sent", **here) >= 1000, 20, "a look")
                 assert sent(later, "path_bytes_sent", **here) == 1000
 
 
@@ -168,9 +175,11 @@ def test_few_labels(labs):
         assert labelled == {"other"}
         paths = {s.labels["path"] for s in samples(text) if "path" in s.labels}
         assert len(paths) == 2 and "other" in paths
+        for s in samples(text):
+            assert (s.labels.get("path") == "other") == (s.labels.get("remote_id") == "other")
         assert sent(few, "path_bytes_sent") == 2 * SIZE
         assert sent(few, "connections_begun", scheduler="bpf_minrtt") == 2
-        tokens = {s.labels["connection"] for s in samples(text) if "connection" in s.labels}  # fmt: skip
+        tokens = {s.labels["connection"] for s in samples(text) if "connection" in s.labels}
         assert tokens == {f"0x{info(c.client).token:08x}" for c in (one, two)}
         assert sent(few, "subflow_bytes_sent") == 2 * SIZE
         assert promtool(text).returncode == 0
@@ -179,6 +188,84 @@ def test_few_labels(labs):
         assert spaces <= labelled and "other" not in labelled
         assert not any("connection" in s.labels for s in samples(text))
         assert sent(all_of_them, "path_bytes_sent") == 2 * SIZE
+
+
+def test_paths_of_a_server_with_one_address(labs):
+    """Its clients have several: both paths have series of their own, and few of them."""
+    lab = labs().endpoints()
+    lab.server.scheduler = "bpf_minrtt"
+    here = {"netns": lab.server.name, "scheduler": "bpf_minrtt"}
+    with exporter() as served:
+        for _ in range(2):
+            with connection(lab) as conn:
+                download(conn, SIZE).finish().acknowledged()
+                mine = stats_of(info(conn.server).token)
+                found = [
+                    s
+                    for s in samples(served.text())
+                    if s.name == "mptcp_sched_path_bytes_sent_total" and s.has(**here)
+                ]
+        assert {s["local"].rsplit(":", 1)[0] for s in mine["subflows"]} == {lab.address}
+        assert {s.labels["path"] for s in found} == {lab.address}
+        by_id = {s.labels["remote_id"]: s.value for s in found}
+        assert set(by_id) == {"0", "2"}, "the first subflow's, and the client's endpoint"
+        assert all(by_id.values()) and sum(by_id.values()) == 2 * (SIZE + 1)
+
+
+def reads_of(served):
+    (only,) = [s for s in samples(served.request()[2]) if s.name.endswith("exporter_reads_total")]
+    return only.value
+
+
+def test_however_often_it_is_asked(labs):
+    """The kernel is read once a second, and everybody is answered."""
+    labs().endpoints()
+    with exporter("--interval", "60") as served:
+        before, begun, answered = reads_of(served), time.monotonic(), 0
+        while time.monotonic() < begun + 4:
+            assert served.request()[0] == 200
+            answered += 1
+        seconds = time.monotonic() - begun
+        reads = reads_of(served) - before
+    assert 2 <= reads <= seconds + 1
+    assert answered > 3 * reads
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /metrics HTTP/1.1\r\nX: "])
+def test_connections_that_say_nothing_keep_nobody_out(begin):
+    """200 of them, more than it takes at a time, some with a byte now and then."""
+    with exporter() as served, contextlib.ExitStack() as stack:
+        host, port = re.search(r"//(.*):(\d+)/", served.where).groups()
+        idle = []
+        for _ in range(200):
+            sock = stack.enter_context(socket.create_connection((host, int(port))))
+            sock.sendall(begin)
+            idle.append(sock)
+        for _ in range(8):
+            for sock in idle:
+                with contextlib.suppress(OSError):
+                    sock.sendall(begin[-1:])
+            begun = time.monotonic()
+            assert served.request()[0] == 200
+            assert time.monotonic() - begun < 2
+            time.sleep(1)
+        with open(f"/proc/{served.process.pid}/status") as f:
+            assert int(re.search(r"VmHWM:\s+(\d+)", f.read())[1]) < 40_000
+        assert len(os.listdir(f"/proc/{served.process.pid}/fd")) < 150
+        assert served.end()[0] == 0
+
+
+def test_one_that_asks_goes_on_though_others_come(labs):
+    """A connection that is kept open and used is not the one that makes room."""
+    with exporter() as served, contextlib.ExitStack() as stack:
+        host, port = re.search(r"//(.*):(\d+)/", served.where).groups()
+        kept = stack.enter_context(contextlib.closing(http.client.HTTPConnection(host, int(port))))
+        for _ in range(10):
+            kept.request("GET", "/metrics")
+            answer = kept.getresponse()
+            assert answer.status == 200 and answer.read()
+            for _ in range(20):
+                stack.enter_context(socket.create_connection((host, int(port))))
 
 
 def test_names_that_need_care():
@@ -231,16 +318,12 @@ def test_openmetrics_and_other_requests():
             assert served.request()[0] == 200
 
 
-@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", ":0", "unix:/run/mptcp-sched-test"])  # fmt: skip
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", ":0", "unix:/run/mptcp-sched-test"])
 def test_addresses(listen):
     with exporter(listen=listen) as served:
         assert "mptcp_sched_build_info" in served.text()
         for _ in range(2):
-            assert (
-                served.end(signal.SIGINT)[0] == 0
-                if served.process.poll() is None
-                else True
-            )
+            assert served.end(signal.SIGINT)[0] == 0 if served.process.poll() is None else True
     assert not os.path.exists("/run/mptcp-sched-test")
 
 
@@ -288,7 +371,9 @@ def test_with_the_capabilities_of_the_unit(labs):
 
 def test_the_other_commands_do_not_pay_for_it():
     """What serves HTTP is in a program of its own."""
-    libraries = subprocess.run(["ldd", "/usr/sbin/mptcp-sched"], capture_output=True, text=True, check=True)  # fmt: skip
+    libraries = subprocess.run(
+        ["ldd", "/usr/sbin/mptcp-sched"], capture_output=True, text=True, check=True
+    )
     assert "libjson-c" in libraries.stdout
     assert "microhttpd" not in libraries.stdout
 
@@ -312,10 +397,13 @@ def test_the_dashboard_and_the_documentation_name_what_is_exported(labs):
         for target in panel["targets"]:
             asked = set(names.findall(target["expr"]))
             assert asked and asked <= exported, (panel["title"], asked - exported)
-            assert (
-                set(re.findall(r"by \((.*?)\)|\{\{(\w+)\}\}", target["expr"]))
-                is not None
-            )
+            by = set(re.findall(r"\w+", " ".join(re.findall(r"\bby \((.*?)\)", target["expr"]))))
+            shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            labels = set().union(*(s.labels for s in samples(text) if s.name in asked))
+            assert shown and by | shown <= labels, (panel["title"], by | shown)
+            # one line for each path: a server's differ in the second of these only
+            if any(name.startswith("mptcp_sched_path_") for name in asked):
+                assert {"path", "remote_id"} <= shown, panel["title"]
     documented = set(names.findall((TOP / "docs/metrics.md").read_text()))
     assert documented == exported
 
@@ -324,7 +412,6 @@ def test_a_look_costs_little_memory(labs):
     with exporter() as served:
         for _ in range(20):
             served.text()
-            time.sleep(0.11)
         with open(f"/proc/{served.process.pid}/status") as f:
             peak = int(re.search(r"VmHWM:\s+(\d+)", f.read())[1])
         assert peak < 20_000, f"{peak} kB"

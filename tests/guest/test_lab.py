@@ -3,26 +3,12 @@
 
 import contextlib
 import dataclasses
-import sys
 import time
-from pathlib import Path
 
 import pytest
-
-BENCH = Path(__file__).resolve().parents[2] / "bench"
-sys.path.insert(0, str(BENCH / "lib"))
-# Behind the tests' own modules, one of which has the same name.
-sys.path.append(str(BENCH))
-
-import cwnd
-import dash
-import emulation
-import fetch
-import fluid
-import measure
-import netlab
-import scenario
-import web
+from mptcplab import fluid, player, scenario
+from mptcplab.guest import emulation, measure
+from mptcplab.lab import cwnd, fetch, netlab, web
 
 pytestmark = pytest.mark.virtual_time
 LINK = netlab.Path("one", mbit=4, rtt_ms=20, limit=40, seed=7)
@@ -34,9 +20,7 @@ SCENARIO = {
 
 def problems(path, tmp_path, trunk=()):
     links = [dataclasses.asdict(t) for t in trunk]
-    return emulation.check_path(dataclasses.asdict(path), links, tmp_path)[0][
-        "problems"
-    ]
+    return emulation.check_path(dataclasses.asdict(path), links, tmp_path)[0]["problems"]
 
 
 # --- the check of the emulation
@@ -77,10 +61,7 @@ def test_a_path_that_is_not_is_told(tmp_path, monkeypatch, lie, truth, told):
 
 
 def test_a_shared_link_that_is_narrower_than_the_path_is_told(tmp_path):
-    assert (
-        "TCP reaches 50"
-        in problems(LINK, tmp_path, [netlab.Path("core", mbit=2, limit=50)])[0]
-    )
+    assert "TCP reaches 50" in problems(LINK, tmp_path, [netlab.Path("core", mbit=2, limit=50)])[0]
 
 
 def test_the_same_seed_loses_the_same_packets_and_another_seed_others():
@@ -135,8 +116,8 @@ def test_the_player_on_a_plain_link_does_what_the_model_does(tmp_path, rates):
     found = result_of(one, tmp_path)
     sizes = [round(r * 1e6 / 8 * 5) for r in rates]
     ideal = Ideal(sizes)
-    abr = dash.Abr(tuple(rates))
-    chunks = dash.play(ideal.fetch, abr, 12, 5, 30, 5, lambda: ideal.now, ideal.sleep)
+    abr = player.Abr(tuple(rates))
+    chunks = player.play(ideal.fetch, abr, 12, 5, 30, 5, lambda: ideal.now, ideal.sleep)
     assert [o["rate"] for o in found["objects"]] == [c.rate for c in chunks]
     for got, want in zip(found["objects"], chunks, strict=True):
         assert got["bytes"] == sizes[want.rate]
@@ -203,9 +184,7 @@ def test_an_idle_time_resets_the_window_once():
 
 
 def test_a_path_changes_when_its_time_comes(tmp_path):
-    path = SCENARIO["path"][0] | {
-        "change": [{"at": 3, "mbit": 1}, {"at": 6, "mbit": 4}]
-    }
+    path = SCENARIO["path"][0] | {"change": [{"at": 3, "mbit": 1}, {"at": 6, "mbit": 4}]}
     one = cell(
         {"kind": "requests", "seconds": 9, "interval_ms": 0, "response_bytes": 20_000},
         path=[path],
@@ -221,9 +200,7 @@ def test_a_path_changes_when_its_time_comes(tmp_path):
 
 
 def test_a_dead_path_comes_back(tmp_path):
-    path = SCENARIO["path"][0] | {
-        "change": [{"at": 2, "loss": 100}, {"at": 3, "loss": 0}]
-    }
+    path = SCENARIO["path"][0] | {"change": [{"at": 2, "loss": 100}, {"at": 3, "loss": 0}]}
     one = cell({"kind": "requests", "seconds": 6, "interval_ms": 50}, path=[path])
     found = result_of(one, tmp_path)
     slow = [(b, ms) for b, ms in found["series"]["rtt_ms"] if ms > 30]

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from command import PIN_DIR, PROGRAM, available, ok, sched
+from command import PIN_DIR, PROGRAM, STRACE, available, ok, sched
 from lab import until
 
 LOCK = Path("/run/mptcp-sched/lock")
@@ -74,8 +74,19 @@ def test_the_lock_goes_with_a_command_that_is_killed(none_loaded):
 def test_a_pin_keeps_its_directory(none_loaded):
     """The last pin takes the directory with it, just when another one is to go there."""
     ok("load", "bpf_rr")
-    slow = ("strace", "-f", "-qq", "-o", "/dev/null", "-P", PIN_DIR, "-e", "trace=mkdir",
-            "-e", "inject=mkdir:delay_exit=4s")  # fmt: skip
+    slow = (
+        *STRACE,
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-P",
+        PIN_DIR,
+        "-e",
+        "trace=mkdir",
+        "-e",
+        "inject=mkdir:delay_exit=4s",
+    )
     loading = subprocess.Popen(
         [*slow, PROGRAM, "load", "bpf_minrtt"], stderr=subprocess.PIPE, text=True
     )
@@ -126,3 +137,20 @@ def test_the_same_at_the_same_time(none_loaded):
         if result.code:
             assert "registered already" in result.error["reason"]
     ok("unload", "bpf_minrtt")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_are_not_given_to_the_lock(closed, none_loaded):
+    """What is said goes nowhere then, and above all not into a file that was opened since."""
+    done = subprocess.run(
+        ["sh", "-c", f"exec {PROGRAM} load bpf_minrtt {closed}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done
+    assert available() == {"default", "bpf_minrtt"}
+    (line,) = LOCK.read_text().splitlines()
+    assert line.startswith("pid ") and line.endswith("load bpf_minrtt")

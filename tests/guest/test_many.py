@@ -10,7 +10,7 @@ rarer. `bench many` has 10,000, and how long that takes, in virtual time; here t
 import json
 
 import pytest
-from crowd import best, crowd
+from mptcplab.lab.crowd import best, crowd
 
 COMMANDS = (
     ("show",),
@@ -36,21 +36,21 @@ def test_thousands(both_loaded, tmp_path):
         with crowd(namespaces, EACH, "bpf_minrtt"):
             for command in COMMANDS:
                 costs[namespaces, command] = best(tmp_path / "out", *command)
-            shown = json.loads(
-                best(tmp_path / "out", "show", "--json", times=1).out.read_text()
-            )
-            stats = json.loads(
-                best(tmp_path / "out", "stats", "--json", times=1).out.read_text()
-            )
+            shown = json.loads(best(tmp_path / "out", "show", "--json", times=1).out.read_text())
+            stats = json.loads(best(tmp_path / "out", "stats", "--json", times=1).out.read_text())
         ours = [n for n in shown["namespaces"] if n["netns"].startswith("many")]
         assert len(ours) == namespaces
-        assert {(n["connections"], n["listeners"], n["scheduler"]) for n in ours} == {(2 * EACH, 1, "bpf_minrtt")}  # fmt: skip
+        assert {(n["connections"], n["listeners"], n["scheduler"]) for n in ours} == {
+            (2 * EACH, 1, "bpf_minrtt")
+        }
         tokens = {c["token"] for c in stats["connections"]}
         assert len(tokens) == len(stats["connections"]) == 2 * EACH * namespaces
         assert {c["netns"] for c in stats["connections"]} == {n["netns"] for n in ours}
         assert all(len(c["subflows"]) == 1 for c in stats["connections"])
     for (namespaces, command), cost in costs.items():
-        print(f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.user:6.2f} s user {cost.system:6.2f} s system {cost.peak_kb:7} kB")  # fmt: skip
+        print(
+            f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.user:6.2f} s user {cost.system:6.2f} s system {cost.peak_kb:7} kB"
+        )
     for command in COMMANDS:
         few, many = costs[100, command], costs[1000, command]
         assert many.peak_kb < MAX_KB, (command, many)

@@ -119,9 +119,7 @@ def test_connections_and_paths(labs, both_loaded):
             path = client.event("path-opened")
             assert path["token"] == tokens[0]
             assert path["local"].startswith(f"{lab.local(2)}:")
-            assert (
-                server.event("connection-opened", token=tokens[1])["side"] == "server"
-            )
+            assert server.event("connection-opened", token=tokens[1])["side"] == "server"
             assert server.event("path-opened")["token"] == tokens[1]
             upload(conn, 1000).finish()
         for end, token in ((client, tokens[0]), (server, tokens[1])):
@@ -198,9 +196,7 @@ def test_text(labs, both_loaded):
     """A line for people, and what is by event and what by looking is in the help."""
     lab = labs()
     with monitor("--netns", lab.client.name) as told:
-        assert re.match(
-            r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  started +default", told.line()
-        )
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  started +default", told.line())
         with connection(lab, subflows=1) as conn:
             line = told.line()
             assert re.search(

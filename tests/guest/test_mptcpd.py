@@ -19,18 +19,14 @@ SCHEDULER = "bpf_minrtt"
 def command_of_the_document():
     """As docs/mptcpd.md says to start it."""
     text = (TOP / "docs/mptcpd.md").read_text()
-    (line,) = re.findall(
-        rf"^(?:sudo )?ip netns exec \S+ {MPTCPD} (.*)$", text, re.MULTILINE
-    )
+    (line,) = re.findall(rf"^(?:sudo )?ip netns exec \S+ {MPTCPD} (.*)$", text, re.MULTILINE)
     return [MPTCPD, *line.split()]
 
 
 @contextlib.contextmanager
 def mptcpd(net):
     with net.inside():
-        daemon = subprocess.Popen(
-            command_of_the_document(), stderr=subprocess.PIPE, text=True
-        )
+        daemon = subprocess.Popen(command_of_the_document(), stderr=subprocess.PIPE, text=True)
     try:
         yield daemon
     finally:
@@ -135,12 +131,8 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
             transfer = upload(conn, size).reached(0.15)
             both = bytes_by_address(conn)
             goes(lab, 2)
-            until(
-                lambda: second not in endpoints(lab.client), 20, "the endpoint is gone"
-            )
-            until(
-                lambda: not info(conn.client).extra_subflows, 20, "its subflow is gone"
-            )
+            until(lambda: second not in endpoints(lab.client), 20, "the endpoint is gone")
+            until(lambda: not info(conn.client).extra_subflows, 20, "its subflow is gone")
             alone = bytes_by_address(conn)
             transfer.reached(transfer.received / size + 0.1)
             later = bytes_by_address(conn)
@@ -153,9 +145,7 @@ def test_it_drops_and_adds_a_path_in_mid_transfer(lab):
             wire = [now - then for now, then in zip(lab.sent(), before, strict=True)]
             kept = subflows(conn)[first]
     again = kept["bytes_retrans"] + kept["bytes_copied"]
-    print(
-        "bytes per address:", both, alone, later, end, "sent again on the first:", again
-    )
+    print("bytes per address:", both, alone, later, end, "sent again on the first:", again)
     print("on the wire, per path, since the second was back:", wire)
     assert min(both[first], both[second]) > 64 << 10
     assert set(alone) == set(later) == {first}

@@ -2,17 +2,13 @@
 """No subflow carries a byte twice: not as a copy either, whatever cut the fragment."""
 
 import contextlib
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from cells import BenchLab, netlab
 from command import ok
+from mptcplab.benchmarks import timeline
 from traffic import connection, download
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import timeline
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 

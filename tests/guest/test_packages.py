@@ -5,21 +5,14 @@ That DKMS builds the module, and what it leaves behind, is a test of the host
 (test_deb.py): without KVM it takes minutes. The module that it built there is used here.
 """
 
-import json
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 from conftest import TOP
 from hygiene import pins
+from installed import BRIDGE, sends_with_ecf
 from lab import run
-from traffic import connection, info, upload
-
-sys.path.insert(0, str(TOP / "tests/vm"))
 from privateroot import DPKG, PrivateRoot, difference
-
-BRIDGE = "mptcp_sched_bpf"
 
 
 @pytest.fixture(scope="module")
@@ -65,22 +58,7 @@ def root(_shared, by_the_bridge, built_by_dkms, kernel_release):
 
 def uses_them(root, lab):
     """The command, the module, a scheduler, the page: each comes from its package."""
-    assert not Path(f"/sys/module/{BRIDGE}").exists()
-    said = root.run(
-        "mptcp-sched", "--json", "use", "bpf_ecf", "--netns", lab.client.name
-    )
-    assert json.loads(said.stdout)["loaded"] is True
-    assert "/updates/dkms/" in root.run("modinfo", "-n", BRIDGE).stdout
-    assert Path(f"/sys/module/{BRIDGE}").exists()
-    with connection(lab.endpoints()) as conn:
-        upload(conn, 256 << 10).finish()
-        said = root.run("mptcp-sched", "--json", "stats", "--netns", lab.client.name)
-        token = f"0x{info(conn.client).token:08x}"
-        (found,) = [
-            c for c in json.loads(said.stdout)["connections"] if c["token"] == token
-        ]
-    assert found["scheduler"] == "bpf_ecf"
-    assert sum(s["counters"]["bytes_sent"] for s in found["subflows"]) == 256 << 10
+    sends_with_ecf(root, lab)
     assert "MPTCP-SCHED(8)" in root.run("man", "mptcp-sched").stdout
     completion = "/usr/share/bash-completion/completions/mptcp-sched"
     root.run("bash", "-c", f"source {completion} && complete -p mptcp-sched")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import PIN_DIR, available, ok, sched
+from command import PIN_DIR, STRACE, available, ok, sched
 from hygiene import BPFFS, pins
 from lab import run
 from test_monitor import Monitor
@@ -47,11 +47,16 @@ APART = {"monitor", "exporter", "oci-hook"}
 
 def user(caps):
     """Somebody who is not root and has these capabilities."""
-    words = ",".join(
-        ["-all", *(f"+{c.removeprefix('CAP_').lower()}" for c in sorted(caps))]
+    words = ",".join(["-all", *(f"+{c.removeprefix('CAP_').lower()}" for c in sorted(caps))])
+    return (
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        f"--inh-caps={words}",
+        f"--ambient-caps={words}",
+        "--",
     )
-    return ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-            f"--inh-caps={words}", f"--ambient-caps={words}", "--")  # fmt: skip
 
 
 def exactly(command, without=None):
@@ -115,12 +120,7 @@ def test_exactly_these_are_enough(command, none_loaded, net):
 
 @pytest.mark.parametrize(
     "command, cap",
-    [
-        (command, cap)
-        for command, caps in TABLE.items()
-        for cap, always in caps.items()
-        if always
-    ],
+    [(command, cap) for command, caps in TABLE.items() for cap, always in caps.items() if always],
 )
 def test_without_one_that_it_always_needs(command, cap, net, _shared):
     """It says so before it does anything."""
@@ -140,9 +140,7 @@ def test_without_one_that_shows_more(command, _shared):
     optional = [cap for cap, always in TABLE[command].items() if not always]
     assert optional
     for cap in optional:
-        assert names_it(
-            sched("--json", *LINES[command], prefix=exactly(command, cap)), cap
-        ), cap
+        assert names_it(sched("--json", *LINES[command], prefix=exactly(command, cap)), cap), cap
 
 
 @pytest.mark.parametrize("command", ["load", "use", "unload"])
@@ -156,9 +154,7 @@ def test_pins_of_another_user(command, none_loaded, net):
     result = sched("--json", *LINES[command], net=net, prefix=exactly(command, cap))
     assert names_it(result, cap), result
     if command == "unload":
-        assert names_it(
-            sched("--json", "unload", "--all", prefix=exactly(command, cap)), cap
-        )
+        assert names_it(sched("--json", "unload", "--all", prefix=exactly(command, cap)), cap)
     assert (available(), pins()) == before
 
 
@@ -183,9 +179,7 @@ def test_other_users_processes(other_process, none_loaded):
     # who cannot see that namespace cannot know either that it is in use
     result = sched("--json", "unload", "bpf_minrtt", prefix=exactly("unload"))
     assert "in use" in result.error["reason"]
-    assert names_it(
-        sched("--json", "unload", "bpf_minrtt", prefix=exactly("unload", cap)), cap
-    )
+    assert names_it(sched("--json", "unload", "bpf_minrtt", prefix=exactly("unload", cap)), cap)
 
 
 @pytest.mark.usefixtures("by_the_bridge")
@@ -210,11 +204,9 @@ def test_the_bridge_module(command, none_loaded, net):
 
 def kept(*line, net=None, prefix=()):
     """Capabilities that it gives itself at first, by strace."""
-    words = (*prefix, "strace", "-qq", "-e", "trace=capset", "-e", "signal=none")
+    words = (*prefix, *STRACE, "-qq", "-e", "trace=capset", "-e", "signal=none")
     result = sched("--json", *line, net=net, prefix=words)
-    sets = re.findall(
-        r"capset\(.*effective=(\S+), permitted=(\S+), inheritable=(\w+)", result.err
-    )
+    sets = re.findall(r"capset\(.*effective=(\S+), permitted=(\S+), inheritable=(\w+)", result.err)
     assert sets, result
     assert sets[0][0] == sets[0][1] and sets[0][2] == "0"
     return set(re.findall(r"CAP_\w+", sets[0][0]))
@@ -238,9 +230,7 @@ def test_monitor_with_exactly_these(none_loaded):
 
 def status(pid):
     with open(f"/proc/{pid}/status") as f:
-        return dict(
-            line.rstrip().split(":\t", 1) for line in f if line.startswith("Cap")
-        )
+        return dict(line.rstrip().split(":\t", 1) for line in f if line.startswith("Cap"))
 
 
 def test_reading_statistics_has_no_right_to_change_anything(_shared, net):
@@ -271,9 +261,7 @@ def test_pins_are_their_owner_s_alone(none_loaded, net):
         found = [PIN_DIR, *pins()]
         assert len(found) >= 4, "a scheduler, its other program, early copies"
         modes = {path: oct(stat.S_IMODE(os.stat(path).st_mode)) for path in found}
-        assert modes == {
-            path: "0o700" if path == PIN_DIR else "0o600" for path in found
-        }
+        assert modes == {path: "0o700" if path == PIN_DIR else "0o600" for path in found}
         look = "import os, sys; os.listdir(sys.argv[1])"
         done = run(*user(()), sys.executable, "-c", look, PIN_DIR, check=False)
         assert "PermissionError" in done.stderr
@@ -302,9 +290,7 @@ def test_all_of_it_without_root(none_loaded, labs):
     ok("use", "bpf_ecf", "--netns", lab.client.name, prefix=exactly("use"))
     with connection(lab.endpoints()) as conn:
         upload(conn, 256 << 10).finish().acknowledged()
-        found = ok("stats", "--netns", lab.client.name, prefix=exactly("stats"))[
-            "connections"
-        ]
+        found = ok("stats", "--netns", lab.client.name, prefix=exactly("stats"))["connections"]
         (mine,) = [c for c in found if int(c["token"], 16) == info(conn.client).token]
         assert sum(s["counters"]["bytes_sent"] for s in mine["subflows"]) == 256 << 10
     ok("use", "default", "--netns", lab.client.name, prefix=exactly("use"))

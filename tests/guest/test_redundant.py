@@ -27,15 +27,10 @@ def path(name, mbit=8, rtt_ms=40):
 def received(lab):
     """Payload bytes that came in at the client on each path, none of them counted twice by TCP."""
     found = ss(lab.client)
-    return [
-        found[netlab.Lab.address("client", i)]["bytes_received"]
-        for i in range(len(lab.paths))
-    ]
+    return [found[netlab.Lab.address("client", i)]["bytes_received"] for i in range(len(lab.paths))]
 
 
-def measure(
-    paths, during=lambda lab, transfer: None, size=SIZE, name=NAME, receive=None
-):
+def measure(paths, during=lambda lab, transfer: None, size=SIZE, name=NAME, receive=None):
     """A download after a short one: seconds, payload bytes per path, the sender's statistics.
 
     receive: bytes of the client's receive buffer, which then does not grow.
@@ -167,14 +162,18 @@ def test_a_dead_path_stops_nothing(dead, ahead):
     """The copy on the other path is there already: no time is lost by waiting for a timer.
 
     Seen to take three times as long when the request for copies was refused while
-    the retransmission timer runs, or dropped in the jiffy of the last pass.
+    the retransmission timer runs, or dropped in the jiffy of the last pass. One transfer
+    takes 0.9 to 1.25 times as long: it may lose a round trip, or two.
     """
     ok("load", NAME, "--set", f"ahead={ahead}")
     paths = [path("one"), path("two")]
-    both, *_ = measure(paths)
-    seconds, carried, _ = measure(paths, becomes(dead, loss=100))
-    assert seconds < 1.25 * both, (seconds, both)
-    assert carried[1 - dead] >= (1 if ahead == 64 else NEARLY) * SIZE, carried
+    both, alone = [], []
+    for _ in range(4):
+        both.append(measure(paths)[0])
+        seconds, carried, _ = measure(paths, becomes(dead, loss=100))
+        alone.append(seconds)
+        assert carried[1 - dead] >= (1 if ahead == 64 else NEARLY) * SIZE, carried
+    assert sum(alone) < 1.2 * sum(both), (alone, both)
 
 
 def test_a_slow_path_stops_nothing():

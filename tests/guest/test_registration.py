@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from command import PIN_DIR, available, ok, sched
-from lab import run, until
+from lab import SLOW, run, until
 from traffic import connection, info, upload
 
 INSTALLED = Path("/usr/lib/mptcp-sched")
-SOURCES = Path(__file__).resolve().parents[2] / "bpf"
+SOURCES = Path(__file__).resolve().parents[2] / "bpf/schedulers"
 NAMES = sorted(f"bpf_{p.name.partition('.')[0]}" for p in SOURCES.glob("*.bpf.c"))
+assert NAMES, "no scheduler in the tree: nothing here would be tested"
 
 pytestmark = pytest.mark.usefixtures("none_loaded")
 
@@ -43,7 +44,11 @@ def test_bpftool_alone(labs, name, suffix, tmp_path):
     try:
         done = subprocess.run(
             ["bpftool", "struct_ops", "register", INSTALLED / f"{name}{suffix}", directory],
-            capture_output=True, text=True, timeout=100, check=False)  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=100 * SLOW,
+            check=False,
+        )
         if done.returncode:
             warnings.warn(f"bpftool ended with {done.returncode}", stacklevel=1)
         assert available() == {"default", name}, done.stdout + done.stderr

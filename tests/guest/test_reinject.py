@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """`use default --reinject`: on, off, and nobody else notices."""
 
+import json
 import os
 import socket
 import time
 
 import pytest
-from command import PIN_DIR, available, ok, sched
+from command import HIDE_KFUNC, PIN_DIR, available, ok, sched
 from hygiene import pins
 from lab import Netns, Path, run, until
-from libbpf import links
+from libbpf import Object, links
 from traffic import connection, info, upload
 
 BRIDGE = "mptcp_sched_bpf"
@@ -18,9 +19,6 @@ FAILED, USAGE, KERNEL, PERMISSION = 1, 2, 3, 4
 UNLIKE = (Path(0.5, 20), Path(20, 20))
 ALIKE = (Path(5, 20), Path(5, 60))
 SIZE = 256 << 10
-HIDE_KFUNC = (
-    'mount --bind /sys/kernel/btf/veth /sys/kernel/btf/mptcp_sched_bpf && exec "$@"'
-)
 HIDE_MODULES = 'rmmod mptcp_sched_bpf && mount -t tmpfs none /lib/modules && exec "$@"'
 READ_ONLY = 'mount -t proc -o ro proc /proc && exec "$@"'
 
@@ -267,17 +265,19 @@ def test_the_end_of_all_corked_data_stays(labs):
         (["default"], in_mounts(HIDE_KFUNC), KERNEL, "kfunc", "DKMS"),
         (["default"], in_mounts(HIDE_MODULES), KERNEL, BRIDGE, "DKMS"),
         (["default"], in_mounts(READ_ONLY), FAILED, "net.mptcp.scheduler", ""),
-        (["default"], ("setpriv", "--bounding-set=-all", "--inh-caps=-all"), PERMISSION,
-         "CAP_", "root"),
+        (
+            ["default"],
+            ("setpriv", "--bounding-set=-all", "--inh-caps=-all"),
+            PERMISSION,
+            "CAP_",
+            "root",
+        ),
     ],
     ids=["other scheduler", "namespace", "kfunc", "bridge", "read-only", "privilege"],
-)  # fmt: skip
+)
 def test_errors_leave_nothing(words, prefix, code, reason, hint, nets):
-    run("modprobe", "veth")
     try:
-        result = sched(
-            "--json", "use", *words, "--reinject", net=nets[0], prefix=prefix
-        )
+        result = sched("--json", "use", *words, "--reinject", net=nets[0], prefix=prefix)
         assert result.code == code, result
         assert result.error["exit_code"] == code
         assert reason in result.error["reason"]
@@ -301,6 +301,23 @@ def test_something_else_under_its_name(nets, compiled):
     assert "unload --all" in result.error["hint"]
     assert (pins(), links()) == before
     ok("unload", "--all")
+    assert is_off()
+
+
+def test_what_an_earlier_version_has_attached(nets, compiled):
+    """It serves on until the last namespace goes; the next time it is this version's."""
+    os.mkdir(PIN_DIR, 0o700)
+    with Object(compiled("oldreinject")) as old:
+        old.attach("reinject")
+        old.pin(f"{PIN_DIR}/@reinject")
+    turn(True, nets[0])
+    assert links() == 1 and shown(nets[0])["reinject"]
+    turn(False, nets[0])
+    until(is_off, 10, "nothing left of the old one")
+    turn(True, nets[0])
+    (link,) = json.loads(run("bpftool", "-j", "link", "show").stdout)
+    assert link["type"] == "struct_ops"
+    turn(False, nets[0])
     assert is_off()
 
 

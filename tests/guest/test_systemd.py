@@ -3,18 +3,15 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from booted import MASKED, Booted
 from conftest import TOP
 from lab import run, until
+from privateroot import PrivateRoot
 from scrape import samples
 from test_errors import modules
-
-sys.path.insert(0, str(TOP / "tests/vm"))
-from privateroot import PrivateRoot
 
 BRIDGE = "mptcp_sched_bpf"
 APPLY, EXPORTER = "mptcp-sched.service", "mptcp-sched-exporter.service"
@@ -82,9 +79,7 @@ def boot(root):
 
 
 def beta(machine):
-    (found,) = [
-        t for t in machine.sched("get", "bpf_ecf")["tunables"] if t["name"] == "beta"
-    ]
+    (found,) = [t for t in machine.sched("get", "bpf_ecf")["tunables"] if t["name"] == "beta"]
     return found["value"]
 
 
@@ -116,13 +111,14 @@ def test_the_exporter_serves_what_the_machine_does(boot):
     assert state[0] == "active", machine.journal(EXPORTER)
     status = machine.run("cat", f"/proc/{state[1]}/status").stdout
     assert re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)[1] != "0"
-    served = samples(machine.run("python3", "-c", TRANSFER).stdout)
-    (sent,) = [
+    text = machine.run("python3", "-c", TRANSFER).stdout
+    sent = [
         s.value
-        for s in served
+        for s in samples(text)
         if s.name == "mptcp_sched_path_bytes_sent_total" and s.has(scheduler="bpf_ecf")
     ]
-    assert sent == SIZE
+    # seen to be empty once, on a busy host
+    assert sent == [SIZE], (text, machine.journal(EXPORTER), machine.journal(APPLY))
 
 
 @pytest.mark.timeout(400)

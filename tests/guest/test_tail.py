@@ -61,7 +61,5 @@ def test_copies_know_what_is_still_in_front():
     the connection sent later, they made eight downloads take 1.3 to 1.8 times as long as plain TCP
     on the fast path; 1.14 (6.12: 1.17) with what the path itself was given later.
     """
-    plain, ours = (
-        from_nginx(w, "0.3/8.6", "256K", repeat=8) for w in ("plain TCP", "bpf_thin")
-    )
+    plain, ours = (from_nginx(w, "0.3/8.6", "256K", repeat=8) for w in ("plain TCP", "bpf_thin"))
     assert ours < 1.3 * plain, (ours, plain)

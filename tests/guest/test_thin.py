@@ -25,9 +25,7 @@ SLACK = 0.01  # s: a timer's tick, and the machine's own time
 def delays(lab, i, out_ms, back_ms):
     """The delays of path i, from the client and to it."""
     for net, ms in ((lab.client, out_ms), (lab.server, back_ms)):
-        net.tc(
-            f"qdisc replace dev {lab.device(i)} root netem limit {LIMIT} delay {ms:g}ms"
-        )
+        net.tc(f"qdisc replace dev {lab.device(i)} root netem limit {LIMIT} delay {ms:g}ms")
 
 
 def ask(conn, size=REQUEST):
@@ -275,9 +273,7 @@ def test_a_longer_burst_is_probed_with_its_end(labs):
     size, mss = 14000, 1448
     lab = two_paths(labs, (20, 20), (50, 50))
     # acknowledgements further apart than the bridge's limit of one request per tick
-    lab.client.tc(
-        f"qdisc replace dev p1 root netem limit {LIMIT} delay 20ms rate 2mbit"
-    )
+    lab.client.tc(f"qdisc replace dev p1 root netem limit {LIMIT} delay 20ms rate 2mbit")
     with (
         thin(lab, "copy=0") as conn,
         Wire(lab.client, "p1") as one,

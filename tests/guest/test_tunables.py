@@ -82,9 +82,10 @@ REFUSED = {
         "0 to 1",
     ),
     "too fine": (["beta=0.00001"], "finer", "beta"),
-    "no number": (["beta=nan"], "not a decimal number", "beta"),
+    "no number": (["beta=nan"], "not a decimal number", "list --verbose"),
+    "twice": (["beta=1", "beta=2"], "beta is given twice", "leave one"),
     "unknown": (["beta=1", "gamma=1"], "no tunable gamma", "beta"),
-    "malformed": (["beta=1", "grow"], "grow is not NAME=VALUE", "beta"),
+    "malformed": (["beta=1", "grow"], "grow is not NAME=VALUE", "list --verbose"),
 }
 
 
@@ -94,7 +95,7 @@ def test_nothing_changes_where_one_is_refused(case, _shared):
     _shared.need("bpf_ecf")
     before = values("bpf_ecf")
     result = sched("--json", "set", "bpf_ecf", *words)
-    assert result.code == (2 if case == "malformed" else 1)
+    assert result.code == (2 if case in ("no number", "twice", "malformed") else 1)
     assert reason in result.error["reason"]
     assert remedy in result.error["hint"]
     assert result.out == ""
@@ -104,9 +105,7 @@ def test_nothing_changes_where_one_is_refused(case, _shared):
 def test_what_is_fixed_is_frozen_in_the_kernel(_shared):
     """Not only refused: nobody can write it, so the verifier may rely on it."""
     _shared.need("bpf_ecf")
-    shown = json.loads(
-        run("bpftool", "-j", "map", "show", "name", "bpf_ecf.rodata").stdout
-    )
+    shown = json.loads(run("bpftool", "-j", "map", "show", "name", "bpf_ecf.rodata").stdout)
     assert shown["frozen"] == 1
     live = {t["name"]: t["live"] for t in ok("get", "bpf_ecf")["tunables"]}
     assert [name for name in live if not live[name]] == [FIXED]

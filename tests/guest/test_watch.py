@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from command import PROGRAM, ok, sched, total
+from lab import Path as LabPath
 from lab import until
 from terminal import terminal
 from traffic import connection, info, upload
@@ -116,9 +117,7 @@ def test_lines_of_json(labs):
         per_subflow = sum(s["bytes_per_s"] for s in b["subflows"])
         assert per_subflow == pytest.approx(b["rates"]["bytes_per_s"], rel=0.01)
         picks = b["counters"]["picks"] - a["counters"]["picks"]
-        assert b["rates"]["picks_per_s"] == pytest.approx(
-            picks / seconds, rel=0.01, abs=0.1
-        )
+        assert b["rates"]["picks_per_s"] == pytest.approx(picks / seconds, rel=0.01, abs=0.1)
         for reason, rate in b["rates"]["waits_per_s"].items():
             waits = b["waits"][reason] - a["waits"][reason]
             assert rate == pytest.approx(waits / seconds, rel=0.01, abs=0.1)
@@ -158,7 +157,14 @@ def test_through_a_pipe(labs):
     """Plain blocks: no escape sequences, nothing cut."""
     lab = labs().endpoints()
     with busy(lab):
-        process = watch("stats", "--watch", "0.5", "--netns", lab.client.name, env={"PATH": "/usr/sbin:/usr/bin", "TERM": "xterm", "COLUMNS": "20"})  # fmt: skip
+        process = watch(
+            "stats",
+            "--watch",
+            "0.5",
+            "--netns",
+            lab.client.name,
+            env={"PATH": "/usr/sbin:/usr/bin", "TERM": "xterm", "COLUMNS": "20"},
+        )
         text = ""
         while text.count("--- ") < 4:
             line = process.stdout.readline()
@@ -170,16 +176,12 @@ def test_through_a_pipe(labs):
     assert "\033" not in text
     blocks = text.split("--- ")[1:4]
     for block in blocks:
-        assert re.match(
-            r"\d\d:\d\d:\d\d  every 0.5 s  1 connections, 2 subflows", block
-        )
+        assert re.match(r"\d\d:\d\d:\d\d  every 0.5 s  1 connections, 2 subflows", block)
         assert len(re.findall(r"\[[#.]{20}\] +\d+ %", block)) == 2
         assert max(map(len, block.splitlines())) > 100
     assert not re.search(r"[kM]?B/s\b", blocks[0])
     for block in blocks[1:]:
-        assert (
-            len(re.findall(r"\d [kM]?B/s\b", block)) == 4
-        )  # all, the connection, subflows
+        assert len(re.findall(r"\d [kM]?B/s\b", block)) == 4  # all, the connection, subflows
         assert re.search(r"wait:no_room \d+", block)
 
 
@@ -192,27 +194,129 @@ def test_a_terminal_is_drawn_in_place_and_given_back(labs, number):
         assert page.second and not page.cursor
         assert page.cleared == 0, "wiping the page flickers"
         token = f"{info(conn.client).token:08x}"
-        assert len(re.findall(token, page.text)) == 1, (
-            "one block, not one below another"
-        )
+        assert len(re.findall(token, page.text)) == 1, "one block, not one below another"
         assert len(re.findall(r"\[[#.]{20}\]", page.text)) == 2
         assert "wait:" in page.text
         assert shown.end(number) == 0
         assert not shown.page.second and shown.page.cursor, "as it was"
 
 
-def test_a_narrow_terminal(labs):
-    """Lines are cut, none is wrapped, the page never scrolls; it follows the terminal's size."""
+UP, DOWN, RIGHT, LEFT = (b"\x1b[" + c for c in (b"A", b"B", b"C", b"D"))
+PAGE_DOWN, HOME, END = b"\x1b[6~", b"\x1b[H", b"\x1b[F"
+# What is sent lasts for as long as a test looks at it.
+SLOW = LabPath(mbit=2)
+HEADS = (
+    "SUBFLOW",
+    "SHARE",
+    "RATE",
+    "LOCAL",
+    "REMOTE",
+    "FLAGS",
+    "SRTT us",
+    "CWND",
+    "IN FLIGHT",
+    "UNSENT B",
+    "PICKS",
+    "SENT B",
+    "RE-SENT B",
+)
+
+
+def heads_of(page):
+    (line,) = [x for x in page.text.splitlines() if x.startswith("  SUBFLOW")]
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_a_tiny_terminal(labs):
+    """No line goes on behind the margin, the page never scrolls; it follows the terminal's size."""
     lab = labs().endpoints()
     words = ("stats", "--watch", "0.3", "--netns", lab.client.name)
     with busy(lab), terminal(*words, rows=5, cols=30) as shown:
         page = shown.wait_for(lambda p: p.frames > 2)
         assert page.lines[0].startswith(b"--- ")
-        assert max(map(len, page.lines)) == 30
-        assert page.lines[4].startswith(b"(more: 1 connections")
+        assert max(map(len, page.lines)) <= 30
+        assert page.status.startswith("q: quit") and page.text.endswith("+")
         shown.resize(40, 200)
         page = shown.wait_for(lambda p: p.text.count("[#") + p.text.count("[.") == 2)
         assert max(map(len, page.lines)) > 100
+        assert page.status == "q: quit", "all of it is there"
+        assert heads_of(page) == list(HEADS)
+        assert shown.end(signal.SIGTERM) == 0
+    for rows, cols in ((1, 1), (1, 40), (2, 2), (3, 12)):
+        with terminal(*words, rows=rows, cols=cols) as shown:
+            shown.wait_for(lambda p: p.second)
+            shown.read(1)
+            assert shown.end(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize("rows, cols", [(24, 80), (20, 60)])
+def test_what_has_no_room_is_named_and_can_be_reached(labs, rows, cols):
+    """Each column is on one sheet, whole; the last line says which are not on this one."""
+    lab = labs(SLOW, SLOW).endpoints()
+    words = ("stats", "--watch", "0.3", "--netns", lab.client.name)
+    with busy(lab), terminal(*words, rows=rows, cols=cols) as shown:
+        page = shown.wait_for(lambda p: p.frames > 3 and "B/s" in p.text)
+        (mine,) = ok("stats", "--netns", lab.client.name)["connections"]
+        (sheets,) = re.findall(r"left, right: columns 1/(\d)", page.status)
+        assert {"SHARE", "RATE"} <= set(heads_of(page)), "what matters most comes first"
+        reached, text = [], ""
+        for sheet in range(1, int(sheets) + 1):
+            page = shown.wait_for(lambda p, n=sheet: f"columns {n}/" in p.status)
+            assert max(map(len, page.lines)) <= cols
+            assert not any(x.endswith(b"+") for x in page.lines), "nothing is cut"
+            here = heads_of(page)
+            (missing,) = re.findall(r"not shown: (.*)$", page.status)
+            assert sorted(here + missing.split(", ")) == sorted(HEADS)
+            reached += here[1:]
+            text += page.text
+            shown.press(RIGHT)
+        assert sorted(reached) == sorted(HEADS[1:])
+        words = text.split()
+        for s in mine["subflows"]:
+            assert s["local"] in words and s["remote"] in words, "to the last digit"
+        shown.press(LEFT)
+        shown.wait_for(lambda p: f"columns {int(sheets) - 1}/" in p.status)
+        shown.press(b"q")
+        assert shown.end() == 0
+        assert shown.echoes and shown.page.cursor and not shown.page.second
+
+
+def test_lines_beyond_the_page(labs):
+    lab = labs(SLOW, SLOW).endpoints()
+    words = ("stats", "--watch", "0.3", "--netns", lab.client.name)
+    with busy(lab), terminal(*words, rows=8, cols=80) as shown:
+        page = shown.wait_for(lambda p: p.frames > 3 and "B/s" in p.text)
+        assert "lines 1-" in page.status and page.lines[0].startswith(b"--- ")
+        shown.press(DOWN)
+        page = shown.wait_for(lambda p: "lines 2-" in p.status)
+        assert b"---" not in page.lines[0]
+        shown.press(PAGE_DOWN)
+        shown.wait_for(lambda p: not re.search(r"lines [12]-", p.status))
+        shown.press(END)
+        page = shown.wait_for(lambda p: re.search(r"lines \d+-(\d+) of \1", p.status))
+        row = [x for x in page.text.splitlines() if "q: quit" not in x and "[" in x]
+        assert len(row) == 2, "the last subflow's line is in sight"
+        shown.press(UP)
+        shown.press(HOME)
+        shown.wait_for(lambda p: p.lines[0].startswith(b"--- "))
+        assert not shown.echoes
+        assert shown.end(signal.SIGINT) == 0
+        assert shown.echoes
+
+
+def test_keys_do_not_put_off_the_next_reading(labs):
+    """One that is held down draws anew, and time goes on."""
+    lab = labs(SLOW, SLOW).endpoints()
+    words = ("stats", "--watch", "1", "--netns", lab.client.name)
+    with busy(lab), terminal(*words, rows=10, cols=80) as shown:
+        shown.wait_for(lambda p: p.frames > 1)
+        clocks = set()
+        deadline = time.monotonic() + 6
+        while time.monotonic() < deadline:
+            shown.press(DOWN + UP)
+            shown.read(0.1)
+            clocks |= set(re.findall(r"--- (\S+)", shown.page.text))
+        assert len(clocks) >= 3, clocks
         assert shown.end(signal.SIGTERM) == 0
 
 

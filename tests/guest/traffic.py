@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 
 from command import stats
-from lab import until
+from lab import SLOW, until
 
 IPPROTO_MPTCP = 262
 SOL_MPTCP = 284
@@ -58,7 +58,7 @@ def info(sock):
 def make_socket(net, family, protocol=IPPROTO_MPTCP):
     with net.inside():
         sock = socket.socket(FAMILY[family], socket.SOCK_STREAM, protocol)
-    sock.settimeout(60)
+    sock.settimeout(60 * SLOW)
     return sock
 
 
@@ -79,7 +79,7 @@ class Connection:
         try:
             self.client.connect(listener.getsockname()[:2])
             self.server = listener.accept()[0]
-            self.server.settimeout(60)
+            self.server.settimeout(60 * SLOW)
             self._greet(lab)
         except BaseException:
             self.abort()
@@ -264,9 +264,7 @@ def ss(net):
         local = re.match(r"\s*\d+\s+\d+\s+(\S+)", line).group(1).split("%")[0]
         number = {
             key: float(value)
-            for key, value in re.findall(
-                r"\b(bytes_\w+|cwnd|mss|notsent|rtt):([0-9.]+)", line
-            )
+            for key, value in re.findall(r"\b(bytes_\w+|cwnd|mss|notsent|rtt):([0-9.]+)", line)
         }
         found[local.rsplit(":", 1)[0]] = number
     return found

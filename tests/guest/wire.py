@@ -39,11 +39,7 @@ class Wire:
 
     def _one(self):
         data, control, _, address = self.sock.recvmsg(128, 64)
-        if (
-            len(data) < 54
-            or data[12:14] != b"\x08\x00"
-            or data[23] != socket.IPPROTO_TCP
-        ):
+        if len(data) < 54 or data[12:14] != b"\x08\x00" or data[23] != socket.IPPROTO_TCP:
             return
         ((_, _, stamp),) = control
         seconds, ns = struct.unpack("=qq", stamp)
@@ -53,9 +49,7 @@ class Wire:
             *struct.unpack_from("!I", data, tcp + 4),
         )
         payload = total - (tcp - 14) - (data[tcp + 12] >> 4) * 4
-        self.seen.append(
-            Segment(seconds + ns / 1e9, address[2] == OUTGOING, seq, payload)
-        )
+        self.seen.append(Segment(seconds + ns / 1e9, address[2] == OUTGOING, seq, payload))
 
     def segments(self):
         while True:

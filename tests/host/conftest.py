@@ -3,7 +3,6 @@
 
 import headers
 import hostlib
-import labpath  # noqa: F401, before any test of the lab is read
 import pytest
 
 

@@ -23,9 +23,7 @@ from hostlib import (
 )
 
 EDGE_NUMBERS = [0, 1, 2, 3]
-EDGE_NUMBERS += [
-    (1 << bits) + d for bits in (16, 31, 32, 33, 48, 63, 64) for d in (-1, 0, 1)
-]
+EDGE_NUMBERS += [(1 << bits) + d for bits in (16, 31, 32, 33, 48, 63, 64) for d in (-1, 0, 1)]
 EDGE_NUMBERS = [n for n in EDGE_NUMBERS if n < 1 << 64]
 
 
@@ -64,11 +62,7 @@ def ecf(case):
     if not available:
         return {(WAIT, NO_ROOM, same)}
     if case.pending > case.unit:
-        new = [
-            i
-            for i in available
-            if not (paths[i].srtt or paths[i].inflight or paths[i].unsent)
-        ]
+        new = [i for i in available if not (paths[i].srtt or paths[i].inflight or paths[i].unsent)]
         if new:
             return {(i, 0, same) for i in new}
     measured = [i for i in available if paths[i].srtt]
@@ -88,9 +82,7 @@ def ecf(case):
                 right.add((s, 0, same))
             else:
                 what, waiting = algorithm_1(case, paths[f], paths[s])
-                right.add(
-                    (WAIT, FASTER, waiting) if what == "wait" else (s, 0, waiting)
-                )
+                right.add((WAIT, FASTER, waiting) if what == "wait" else (s, 0, waiting))
     return right
 
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Estimates, copies and choices without a state of the headers, for headers.py. */
-#include "mps_cfs.h"
-#include "mps_cover.h"
-#include "mps_ecf_extended.h"
-#include "mps_redundant.h"
-#include "mps_reinject.h"
-#include "mps_rest.h"
-#include "mps_sndbuf.h"
+#include "policy/cfs.h"
+#include "common/queue_cap.h"
+#include "policy/ecf_extended.h"
+#include "policy/redundant.h"
+#include "common/reinject.h"
+#include "common/fragment.h"
+#include "common/sndbuf.h"
 
-/* --- mps_time.h */
+/* --- model/estimate.h */
 
 __u64 finish_us(const struct mps_path *p, __u64 bytes, __u32 how)
 {
@@ -174,7 +174,7 @@ void ecf_paper_pick(const struct mps_conn *c, __u32 waiting, __u32 beta, __s32 a
 	say(answer, v, st.waiting);
 }
 
-/* --- mps_reinject.h */
+/* --- common/reinject.h */
 
 __u32 until_done(__u32 whole, __u32 left, __u32 owed, __u32 in_vain, const struct mps_path *p)
 {

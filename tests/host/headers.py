@@ -58,12 +58,14 @@ STORE = {
     "store_chosen": (None, P, P, U32),
     "store_counters": (None, P, P),
     "store_settle": (U32, P, P, U32),
+    "store_is_of": (U32, U32, U32),
     "store_age": (U32, P, U32, U32, U32),
     "filter_rate": (U32, P, U32, U32, U32, U32),
     "penalise": (U32, P, U32, U32, U32, U32),
     "withhold": (U32, P, U32, U32, U32),
     "gap": (U32, U32, U32, U32, U32),
     "completed": (U32, P, P, P, U32),
+    "seen_list": (None, P, U32, U32, P),
     "window_look": (None, P, P, P, U32, P, P),
     "memo_size": (U32,),
     "idle_cwnd": (U32, U32, U32, U32),
@@ -93,7 +95,7 @@ def verdict(pick, *arguments):
     return tuple(answer)
 
 
-# --- mps_time.h
+# --- model/estimate.h
 
 
 def window(p, segments):
@@ -108,7 +110,7 @@ def full_rate(segments, mss, interval, min_rtt):
     """Bytes/s, of two segments and more that took an eighth longer than the lowest RTT."""
     if segments < 2 or not interval or interval < min_rtt + min_rtt // 8:
         return 0
-    return min(segments * mss * SECOND // interval, UNKNOWN)
+    return min(min(segments * mss, MOST_BYTES) * SECOND // interval, UNKNOWN)
 
 
 def known_rate(p):
@@ -144,7 +146,7 @@ def finish(p, nbytes, how):
     return t
 
 
-# --- mps_copy.h, mps_reinject.h
+# --- common/copy.h, common/reinject.h
 
 
 def rate_of(p):

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The host tests' parts: sut.c holds the headers under test, oracle.c says what
- * they ought to answer, fuzz.c makes states and compares. Only struct layouts
- * are common to all three; the oracle takes no function and no limit from the
+ * they ought to answer, draw.c makes states, fuzz.c compares. Only struct layouts
+ * are common to all of them; the oracle takes no function and no limit from the
  * headers.
  */
 #ifndef MPS_TESTS_HOST_H
 #define MPS_TESTS_HOST_H
 
-#include "mps_path.h"
+#include "model/decision.h"
 
 enum host_op { HOST_MINRTT, HOST_ECF, HOST_CLOSED, HOST_RETRANS, HOST_NR_OPS };
 
-/* One question, as fuzz.c makes it and as Python packs it for "batch". */
+/* One question, as draw.c makes it and as Python packs it for "batch". */
 struct host_case {
 	__u32 op;
 	__u32 beta;    /* thousandths */

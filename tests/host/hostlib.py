@@ -29,7 +29,7 @@ TRAPS = ["-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 # Headers with a piece changed may leave a variable unused, a branch empty.
 QUIET = ["-w"]
 
-PARTS = ["sut", "oracle", "fuzz"]
+PARTS = ["sut", "oracle", "draw", "fuzz"]
 PROFILES = ["wide", "real", "small", "edge", "equal"]
 MINRTT, ECF, CLOSED, RETRANS = range(4)
 ACTIVE, BACKUP, LOSS, SNDBUF, SENDS, IDLE, CARRIED, REPAIRS, DROPPED = (
@@ -89,9 +89,7 @@ def build(name, flags):
     """The driver with the headers as they are, in build/host/NAME."""
     with ThreadPoolExecutor() as pool:
         objects = pool.map(
-            lambda part: compile_object(
-                HERE / f"{part}.c", OUT / name / f"{part}.o", flags
-            ),
+            lambda part: compile_object(HERE / f"{part}.c", OUT / name / f"{part}.o", flags),
             PARTS,
         )
         objects = list(objects)
@@ -122,9 +120,7 @@ class Path_:
 
     @classmethod
     def unpack(cls, data, at):
-        srtt, mdev, cwnd, ssthresh, inflight, unsent, *words = PATH.unpack_from(
-            data, at
-        )
+        srtt, mdev, cwnd, ssthresh, inflight, unsent, *words = PATH.unpack_from(data, at)
         rate, metric, behind, mss, word = words
         flags, stale = word & 0xFFF, word >> 12
         return cls(
@@ -160,20 +156,20 @@ class Case:
     def pack(self):
         return HEAD.pack(
             *(self.op, self.beta, self.waiting, 0),
-            *(self.pending, self.wnd_left, self.unacked, self.now),
+            *(self.pending, self.wnd_left, self.unacked, self.now, 0),
             *(self.unit, self.age, len(self.paths), self.fit, 0),
         ) + b"".join(p.pack() for p in self.paths).ljust(MAX_PATHS * PATH.size, b"\0")
 
     @classmethod
     def unpack(cls, data):
-        op, beta, waiting, _, *conn, unit, age, nr, fit, _ = HEAD.unpack_from(data)
+        op, beta, waiting, _, *conn, _, unit, age, nr, fit, _ = HEAD.unpack_from(data)
         at = range(HEAD.size, HEAD.size + nr * PATH.size, PATH.size)
         paths = [Path_.unpack(data, i) for i in at]
         return cls(paths, op, beta, waiting, *conn, unit, age, fit)
 
 
 # struct host_case: its own words, then struct mps_conn up to path[]
-HEAD = struct.Struct("=4I4Q2I2HI")
+HEAD = struct.Struct("=4I3Q4I2HI")
 # struct mps_path: flags and stale share the last word
 PATH = struct.Struct("=9I2H")
 CASE_SIZE = HEAD.size + MAX_PATHS * PATH.size
@@ -241,8 +237,7 @@ class Driver:
         """For each (a, b, c, d): (a * b, a * b < c * d)."""
         data = self.call("mul", data=b"".join(struct.pack("=4Q", *q) for q in quads))
         answers = [
-            ((hi << 64) | lo, bool(less))
-            for hi, lo, less in struct.iter_unpack("=3Q", data)
+            ((hi << 64) | lo, bool(less)) for hi, lo, less in struct.iter_unpack("=3Q", data)
         ]
         assert len(answers) == len(quads)
         return answers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* QueueAware's pure functions with plain arguments, for test_queueaware.py. */
-#include "mps_queueaware.h"
-#include "mps_service.h"
+#include "policy/queueaware.h"
+#include "state/service.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

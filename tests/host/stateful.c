@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mps_blest.h"
-#include "mps_cfs.h"
-#include "mps_daps.h"
-#include "mps_rr.h"
-#include "mps_stats.h"
+#include "policy/blest.h"
+#include "policy/cfs.h"
+#include "policy/daps.h"
+#include "policy/rr.h"
+#include "state/stats.h"
 
 enum { OP_BLEST, OP_DAPS, OP_RR, OP_CFS };
 

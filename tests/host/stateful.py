@@ -31,7 +31,7 @@ PRIV = 48
 MAX_OPTIONS = 7
 QUESTION = struct.Struct(f"=I{MAX_OPTIONS}I{PRIV}s")
 # struct mps_conn up to path[]
-SNAPSHOT = struct.Struct("=4Q4I")
+SNAPSHOT = struct.Struct("=3Q6I")
 UNKNOWN = 0xFFFFFFFF
 # leak detection needs ptrace, which containers often refuse
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
@@ -54,6 +54,7 @@ class Conn:
     wnd_left: int = 1 << 20
     unacked: int = 0
     now: int = 0
+    token: int = 0
     unit: int = 1
     blocked: int = 0
     age: int = UNKNOWN
@@ -62,7 +63,7 @@ class Conn:
         """struct mps_conn"""
         return (
             SNAPSHOT.pack(
-                *(self.pending, self.wnd_left, self.unacked, self.now),
+                *(self.pending, self.wnd_left, self.unacked, self.now, self.token),
                 *(self.unit, self.age, len(self.paths), self.blocked),
             )
             + b"".join(p.pack() for p in self.paths)
@@ -222,9 +223,7 @@ def any_path(rng, kind):
     """kind: "wide" numbers up to what the fields hold, "small" ones, which meet often, or "real"."""
     p = Path_(flags=ACTIVE | SNDBUF)
     if kind == "wide":
-        p.srtt, p.cwnd, p.mss = (
-            draw(rng, top) for top in ((1 << 29) - 1, 1 << 31, 65535)
-        )
+        p.srtt, p.cwnd, p.mss = (draw(rng, top) for top in ((1 << 29) - 1, 1 << 31, 65535))
     elif kind == "small":
         p.srtt, p.cwnd, p.mss = (
             rng.randint(1, 12),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the frame stores of a subflow (mps_ranges.h, mps_store.h), for headers.py. */
-#include "mps_store.h"
-#include "mps_window.h"
+/* What the frame stores of a subflow (state/ranges.h, state/subflow_state.h), for headers.py. */
+#include "state/subflow_state.h"
+#include "state/peer_window.h"
 
-/* --- mps_ranges.h */
+/* --- state/ranges.h */
 
 __u32 ranges_size(void)
 {
@@ -30,7 +30,7 @@ __u32 ranges_behind(const struct mps_ranges *g, __u32 start, __u32 end)
 	return mps_ranges_behind(g, start, end);
 }
 
-/* --- mps_settle.h */
+/* --- state/attribution.h */
 
 __u32 store_size(void)
 {
@@ -62,12 +62,20 @@ __u32 store_settle(struct mps_subflow_store *s, struct mps_round *r, __u32 seq)
 	return r->found;
 }
 
+/* Of a connection's state, whose last snapshot was of token `known`. */
+__u32 store_is_of(__u32 known, __u32 token)
+{
+	const struct mps_conn_store st = { .snap.token = known };
+
+	return mps_is_of(&st, token);
+}
+
 __u32 store_age(const struct mps_subflow_store *s, __u32 start, __u32 end, __u32 us)
 {
 	return mps_ranges_age(&s->ranges, start, end, us);
 }
 
-/* --- mps_store.h; state: what is kept from one call to the next */
+/* --- state/subflow_state.h; state: what is kept from one call to the next */
 
 __u32 filter_rate(__u32 state[2], __u32 cwnd, __u32 ssthresh, __u32 rate, __u32 now_us)
 {
@@ -147,7 +155,21 @@ __u32 idle_rtt(__u32 srtt_us, __u32 min_us, __u32 idle, __u32 rto)
 	return mps_idle_rtt(srtt_us, min_us, idle, rto);
 }
 
-/* --- mps_window.h */
+/* --- state/seen.h */
+
+/* A look at `nr` subflows: for each of them the path of the mask that it is at the end. */
+void seen_list(const __u32 *flags, __u32 nr, __u32 mask, __u32 *path)
+{
+	struct mps_seen seen = {};
+	__u32 i;
+
+	for (i = 0; i < nr; i++)
+		path[i] = mps_seen_next(&seen, flags[i]);
+	for (i = 0; i < nr; i++)
+		path[i] = mps_seen_path(&seen, mask & ((1U << seen.nr) - 1), i);
+}
+
+/* --- state/peer_window.h */
 
 struct seen {
 	__u32 una, wl1, wnd, segs, missing, inflight;

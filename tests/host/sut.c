@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "host.h"
-#include "mps_ecf.h"
-#include "mps_retrans.h"
-#include "mps_stats.h"
+#include "policy/ecf.h"
+#include "common/retrans.h"
+#include "state/stats.h"
 
 void sut_answer(const struct host_case *q, struct host_answer *a)
 {

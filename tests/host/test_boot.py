@@ -3,17 +3,13 @@
 
 import io
 import os
-import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "vm"))
-
-import boot
+import image
 
 
 def archive(top):
     out = io.BytesIO()
-    cpio = boot.Cpio(out)
+    cpio = image.Cpio(out)
     cpio.tree(str(top), lambda path: False)
     cpio.close()
     return out.getvalue()

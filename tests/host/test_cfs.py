@@ -97,7 +97,7 @@ MUTANTS = {
 
 @pytest.fixture(scope="module")
 def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("cfs"), "mps_cfs.h", MUTANTS) as found:
+    with mutants(tmp_path_factory.mktemp("cfs"), "policy/cfs.h", MUTANTS) as found:
         yield found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who carries a second copy: mps_copy.h, mps_cfs.h, mps_redundant.h in the words of lists."""
+"""Who carries a second copy: common/copy.h, policy/cfs.h, policy/redundant.h in the words of lists."""
 
 import functools
 import random
@@ -61,8 +61,7 @@ def redundant(c, along=0, windows=1):
     fit = [
         i
         for i in usable(c)
-        if available(c.paths[i])
-        or (along >> i & 1 and queue_room(c.paths[i], 2 * windows))
+        if available(c.paths[i]) or (along >> i & 1 and queue_room(c.paths[i], 2 * windows))
     ]
     return mask(i for i in fit if not c.paths[i].flags & CARRIED)
 
@@ -121,8 +120,7 @@ def test_random_states(lib):
     for which in range(len(POLICIES)):
         copied = sum(bool(right[which]) for _, _, right in cases(1, STATES))
         held = sum(
-            not right[which] and may_copy(c) and bool(takers(c))
-            for c, _, right in cases(1, STATES)
+            not right[which] and may_copy(c) and bool(takers(c)) for c, _, right in cases(1, STATES)
         )
         assert copied > STATES / 20
         assert held > STATES / 50 or which == 2

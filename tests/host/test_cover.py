@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_cover.h: what a slower path may have on its way, against the header's formula."""
+"""common/queue_cap.h: what a slower path may have on its way, against the header's formula."""
 
 import ctypes
 import functools
@@ -68,9 +68,7 @@ def any_case(rng):
     whole = rng.choice([draw(rng, 1 << 63), *[min(near, 1 << 62)] * 5])
     c.unacked = rng.randint(0, whole)
     c.wnd_left = whole - c.unacked
-    c.pending = rng.choice(
-        [0, c.wnd_left, rng.randint(0, c.wnd_left), draw(rng, 1 << 63)]
-    )
+    c.pending = rng.choice([0, c.wnd_left, rng.randint(0, c.wnd_left), draw(rng, 1 << 63)])
     return c, rng.randint(0, 1)
 
 
@@ -105,9 +103,7 @@ def test_random_states(lib):
 def test_by_hand(lib):
     """60 and 20 Mbit/s, RTTs of 30 and 67 ms: 740 KB cover 37 ms, 92 KB on the thinner path."""
     fat = Path_(srtt=30_000, cwnd=160, mss=1400, rate=7_500_000, ssthresh=100)
-    thin = Path_(
-        srtt=67_000, cwnd=120, mss=1400, rate=2_500_000, ssthresh=50, behind=20_000
-    )
+    thin = Path_(srtt=67_000, cwnd=120, mss=1400, rate=2_500_000, ssthresh=50, behind=20_000)
     c = Conn([fat, thin], unacked=700_000, wnd_left=40_000)
     assert ask(lib, c.snapshot(), 1, 2) == ([160, 66], 1)
     # its bottleneck is kept busy: 90 ms, 225 KB, where an empty path has 60

@@ -178,9 +178,7 @@ def fault(c, before, a, patient):
     if new := unmeasured(c, ready):
         return same(sends(new[:1]), "first-sample")
     if not inside:
-        return same(
-            sends(minrtt(c, ready)) if ready else waits(NO_ROOM), "nothing-known"
-        )
+        return same(sends(minrtt(c, ready)) if ready else waits(NO_ROOM), "nothing-known")
     again = stale(c, now, inside)
     if again:
         if what := plan_fault(c, now, after, inside):
@@ -227,9 +225,7 @@ def any_state(rng):
             # now one of them is at the edge of being another, or is another
             p = rng.choice(list(inside.values()))
             change = rng.choice([Fraction(5, 4), Fraction(3, 4)])
-            p.srtt = min(
-                (1 << 29) - 1, max(1, int(p.srtt * change) + rng.randint(-3, 3))
-            )
+            p.srtt = min((1 << 29) - 1, max(1, int(p.srtt * change) + rng.randint(-3, 3)))
         if rng.random() < 0.1:
             state.ratio[rng.choice(list(inside))] = 0
     share = rng.choice([2, 600, 16384])
@@ -393,7 +389,7 @@ MUTANTS = {
 
 @pytest.fixture(scope="module")
 def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("daps"), "mps_daps.h", MUTANTS) as found:
+    with mutants(tmp_path_factory.mktemp("daps"), "policy/daps.h", MUTANTS) as found:
         yield found
 
 

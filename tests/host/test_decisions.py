@@ -83,9 +83,7 @@ def test_random_states(driver, profile, tmp_path):
 
     # what floating point cannot decide is decided in exact arithmetic
     data = undecided.read_bytes()
-    cases = [
-        Case.unpack(data[at : at + CASE_SIZE]) for at in range(0, len(data), CASE_SIZE)
-    ]
+    cases = [Case.unpack(data[at : at + CASE_SIZE]) for at in range(0, len(data), CASE_SIZE)]
     assert exact.wrong(cases, driver.ask(cases)) == []
 
 

@@ -49,9 +49,7 @@ def test_links(name):
 
 def lines_of_shell(document):
     """With what a backslash continues; without comments."""
-    blocks = re.findall(
-        r"^```sh\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL
-    )
+    blocks = re.findall(r"^```sh\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
     for block in blocks:
         for line in block.replace("\\\n", " ").splitlines():
             yield re.sub(r"\s#.*", "", line)
@@ -68,9 +66,7 @@ def test_the_commands_exist_with_these_options(name, tables):
             given = [w for w in words if w in known][:1]
             assert given, f"{name}: {line}"
             used = {w[2:].partition("=")[0] for w in words if w.startswith("--")}
-            assert used <= set(known[given[0]]["options"]) | everywhere, (
-                f"{name}: {line}"
-            )
+            assert used <= set(known[given[0]]["options"]) | everywhere, f"{name}: {line}"
             assert {w[1] for w in words if re.fullmatch(r"-\w", w)} <= letters
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_minrtt.h over whole transfers: an unknown path gets its first sample early, and harms none."""
+"""policy/minrtt.h over whole transfers: an unknown path gets its first sample early, and harms none."""
 
 import random
 

@@ -15,6 +15,7 @@ import test_ranges
 import test_redundant
 import test_reinject
 import test_rest
+import test_seen
 import test_settle
 import test_sndbuf
 import test_store
@@ -24,21 +25,23 @@ import test_window
 SEED = 7
 # header, C file that has it, who judges it, by how many states
 JUDGES = {
-    "ranges": ("mps_ranges.h", "store.c", test_ranges, 10),
-    "settle": ("mps_settle.h", "store.c", test_settle, 30),
-    "noted": ("mps_store.h", "store.c", test_settle, 30),
-    "store": ("mps_store.h", "store.c", test_store, 2_000),
-    "window": ("mps_window.h", "store.c", test_window, 20),
-    "time": ("mps_time.h", "headers.c", test_time, 1_500),
-    "copy": ("mps_copy.h", "headers.c", test_copies, 3_000),
-    "cfs": ("mps_cfs.h", "headers.c", test_copies, 1_500),
-    "redundant": ("mps_redundant.h", "headers.c", test_redundant, 8_000),
-    "reinject": ("mps_reinject.h", "headers.c", test_reinject, 1_500),
-    "rest": ("mps_rest.h", "headers.c", test_rest, 5_000),
-    "sample": ("mps_minrtt.h", "headers.c", test_first_sample, 200),
-    "cover": ("mps_cover.h", "headers.c", test_cover, 2_000),
-    "sndbuf": ("mps_sndbuf.h", "headers.c", test_sndbuf, 500),
-    "ecf": ("mps_ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
+    "ranges": ("state/ranges.h", "store.c", test_ranges, 10),
+    "settle": ("state/attribution.h", "store.c", test_settle, 30),
+    "noted": ("state/subflow_state.h", "store.c", test_settle, 30),
+    "store": ("state/subflow_state.h", "store.c", test_store, 2_000),
+    "owner": ("state/stats.h", "store.c", test_store, 2_000),
+    "seen": ("state/seen.h", "store.c", test_seen, 3_000),
+    "window": ("state/peer_window.h", "store.c", test_window, 20),
+    "time": ("model/estimate.h", "headers.c", test_time, 1_500),
+    "copy": ("common/copy.h", "headers.c", test_copies, 3_000),
+    "cfs": ("policy/cfs.h", "headers.c", test_copies, 1_500),
+    "redundant": ("policy/redundant.h", "headers.c", test_redundant, 8_000),
+    "reinject": ("common/reinject.h", "headers.c", test_reinject, 1_500),
+    "rest": ("common/fragment.h", "headers.c", test_rest, 5_000),
+    "sample": ("policy/minrtt.h", "headers.c", test_first_sample, 200),
+    "cover": ("common/queue_cap.h", "headers.c", test_cover, 2_000),
+    "sndbuf": ("common/sndbuf.h", "headers.c", test_sndbuf, 500),
+    "ecf": ("policy/ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
 }
 
 # judge: {name: (text, once in the header; what it becomes; the fault that must be found)}
@@ -83,6 +86,23 @@ MUTANTS = {
         "way-not-noted": ("s->head = r->head;", ";", "bytes"),
         "choice-kept": ("s->account = MPS_S_SENT;", ";", "bytes"),
         "length-kept": ("s->length = 0;", ";", "bytes"),
+        "unborn-counts": ("if (!seq)\n\t\treturn t;\n", "", "bytes"),
+    },
+    "seen": {
+        "closed-have-a-place": ("!(flags & MPS_PATH_SENDS) || ", "", "place"),
+        "byte-wraps": (" || at >= MPS_SEEN_MAX", "", "place"),
+        "the-first-eight": ("else if (weak || !seen->weak)", "else if (1)", "place"),
+        "stale-for-stale": ("else if (weak || ", "else if (", "place"),
+        "always-the-first": ("i = mps_seen_lowest(seen->weak);", "i = 0;", "place"),
+        "odd-ones": ("bit & 0xaa", "bit & 0x22", "place"),
+        "place-kept": ("seen->where &= ~", "(void)~", "place"),
+        "strong-stay-weak": ("seen->weak &= ~(1U << i);", ";", "place"),
+        "none-is-weak": ("seen->weak |= (__u32)weak << i;", ";", "place"),
+        "whatever-the-mask": ("mask >> i & 1 && ", "", "place"),
+    },
+    "owner": {
+        "over-is-another": ("!token || ", "", "owner"),
+        "never-another": ("st->snap.token == token", "1", "owner"),
     },
     "noted": {
         "new-data-not-noted": ("if (t->fresh)", "if (0)", "carrier missed"),
@@ -362,6 +382,7 @@ MUTANTS = {
         "silence-ignored": ("p->srtt_us && silent_us >", "0 && silent_us >", "left"),
         "silence-of-32-bits": ("(__u64)p->srtt_us + 4ULL * p->mdev_us", "p->srtt_us + 4U * p->mdev_us", "left"),
         "dead-delivers": ("!(p->flags & MPS_PATH_ACTIVE) || ", "", "left"),
+        "none-at-once": ("mps_max(mps_duration(bytes, rate), 1)", "mps_duration(bytes, rate)", "left"),
         "least-left": ("o->left_us = mps_max(", "o->left_us = mps_min(", "left"),
         "closed-counts": ("if (!(p->flags & MPS_PATH_SENDS))\n\t\treturn 0;\n", "", "counted"),
         "backups-copy": ("p->flags & MPS_PATH_BACKUP || ", "", "copy"),

@@ -69,7 +69,7 @@ def test_uninstall_removes_what_install_made(dest, prefix):
     assert {"sbin/mptcp-sched", "lib/mptcp-sched/bpf_ecf.bpf.o"} <= names
     assert {
         "lib/mptcp-sched/bpf_ecf.pre615.bpf.o",
-        "include/mptcp-sched/frame.h",
+        "include/mptcp-sched/frame/scheduler.h",
     } <= names
     make("uninstall", dest, PREFIX=prefix)
     assert tree(dest) == before
@@ -107,11 +107,25 @@ def test_installing_anew_removes_what_is_no_longer_part_of_it(dest):
 def test_a_scheduler_builds_with_what_is_installed(dest, tmp_path):
     make("install", dest)
     source = tmp_path / "own.bpf.c"
-    source.write_text((TOP / "bpf/rr.bpf.c").read_text())
+    source.write_text((TOP / "bpf/schedulers/rr.bpf.c").read_text())
     for form in ((), ("-DMPS_PRE615",)):
         subprocess.run(
-            ["clang", "--target=bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", *form,
-             f"-I{dest}/usr/local/include/mptcp-sched", "-idirafter", HEADERS,
-             "-c", source, "-o", tmp_path / "own.bpf.o"],
+            [
+                "clang",
+                "--target=bpf",
+                "-mcpu=v3",
+                "-O2",
+                "-g",
+                "-Wall",
+                "-Werror",
+                *form,
+                f"-I{dest}/usr/local/include/mptcp-sched",
+                "-idirafter",
+                HEADERS,
+                "-c",
+                source,
+                "-o",
+                tmp_path / "own.bpf.o",
+            ],
             check=True,
-        )  # fmt: skip
+        )

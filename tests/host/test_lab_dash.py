@@ -2,7 +2,7 @@
 """The player's logic against answers worked out by hand."""
 
 import pytest
-from dash import Abr, play
+from mptcplab.player import Abr, play
 
 ABR = Abr((1, 2, 4, 10), reservoir=10, cushion=9)
 

@@ -6,7 +6,7 @@ import struct
 
 import dpkt
 import pytest
-from report import ooo
+from mptcplab import ooo
 
 CLIENT, SERVER = b"\x0a\x4d\x01\x02", b"\x0a\x4d\x01\x01"
 CLIENT_2 = b"\x0a\x4d\x02\x02"
@@ -35,9 +35,7 @@ class Tape:
             option = bytes([30, 2 + len(option)]) + option
             option += b"\1" * (-len(option) % 4)
         offset = (20 + len(option)) // 4
-        tcp = struct.pack(
-            ">HHIIBBHHH", *ports, seq & 0xFFFFFFFF, 0, offset << 4, flags, 1000, 0, 0
-        )
+        tcp = struct.pack(">HHIIBBHHH", *ports, seq & 0xFFFFFFFF, 0, offset << 4, flags, 1000, 0, 0)
         total = 20 + 4 * offset + length
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, total, 0, 0, 64, 6, 0, src, dst)
         cooked = struct.pack(">HHIHBB8s", 0x800, 0, 2, 1, 0, 6, b"\0" * 8)
@@ -76,9 +74,7 @@ def dss(key, at, subflow, length, wide=True, ack=0):
     number = first_number(key) + at
     flags = 4 | (8 if wide else 0) | ack
     data = (
-        struct.pack(">Q", number & (2**64 - 1))
-        if wide
-        else struct.pack(">I", number & 0xFFFFFFFF)
+        struct.pack(">Q", number & (2**64 - 1)) if wide else struct.pack(">I", number & 0xFFFFFFFF)
     )
     acked = bytes(8 if ack & 2 else 4) if ack else b""
     return b"\x20" + bytes([flags]) + acked + data + struct.pack(">IH", subflow, length)

@@ -4,14 +4,13 @@
 import copy
 import json
 
-import fluid
-import plan
 import pytest
-import scenario
-import workloads
-from cell import Change
-from netlab import Path
-from report import compare, figures, measures, page, stats
+from mptcplab import fluid, measures, plan, records, scenario, workloads
+from mptcplab.cell import Change
+from mptcplab.path import Path
+from mptcplab.report import compare, figures, page, stats
+from mptcplab.report.data import Data, Nothing
+from mptcplab.report.style import styles
 
 SLOW, FAST = Path("a", mbit=1, rtt_ms=20), Path("b", mbit=4, rtt_ms=60)
 
@@ -53,9 +52,7 @@ def test_rates_that_change():
     dead = [Change(5, "loss", 100), Change(8, "loss", 0)]
     assert fluid.rates(SLOW, dead, 4, 10) == [(1, 1), (3, 0), (2, 1)]
     # 6 Mbit/s, then 7, then 5, but at most 6.5.
-    assert fluid.mean_rate([SLOW, FAST], changes, 4, 10) == pytest.approx(
-        (6 + 4 * 7 + 5) / 6
-    )
+    assert fluid.mean_rate([SLOW, FAST], changes, 4, 10) == pytest.approx((6 + 4 * 7 + 5) / 6)
     assert fluid.mean_rate([SLOW, FAST], changes, 4, 10, 6.5) == pytest.approx(
         (6 + 4 * 6.5 + 5) / 6
     )
@@ -67,30 +64,46 @@ def test_rates_that_change():
 def raw(scheduler="default", seed=1, seconds=1.0, problems=(), rate=1):
     """A result of one download, as a guest and its supervisor would have it."""
     data = {
-        "title": "t", "seeds": [seed], "grid": {"rate": [rate]},
-        "path": [{"name": "a", "mbit": "$rate", "rtt_ms": 20}, {"name": "b", "mbit": 4, "rtt_ms": 60}],
+        "title": "t",
+        "seeds": [seed],
+        "grid": {"rate": [rate]},
+        "path": [
+            {"name": "a", "mbit": "$rate", "rtt_ms": 20},
+            {"name": "b", "mbit": 4, "rtt_ms": 60},
+        ],
         "workload": {"kind": "download", "sizes": ["64K"]},
-    }  # fmt: skip
+    }
     cell = scenario.parse("test", data).cells([scheduler])[0]
     return {
-        "key": f"{scheduler}{seed}{rate}", "kind": "cell", "kernel": "7.0", "commit": "abc", "checks": ["c"],
+        "key": f"{scheduler}{seed}{rate}",
+        "kind": "cell",
+        "kernel": "7.0",
+        "commit": "abc",
+        "checks": ["c"],
         "cell": json.loads(json.dumps(cell.spec())),
         "result": {
             "objects": [{"name": "64K", "bytes": 50_000, "begun": 0, "seconds": seconds}],
-            "values": {}, "active": [[0, seconds]], "problems": list(problems),
+            "values": {},
+            "active": [[0, seconds]],
+            "problems": list(problems),
             "counted": {
-                "received": [20_000, 40_000], "sent": [25_000, 50_000], "packets": [20, 40],
-                "cwnd_resets": [{"idle": 1, "idle_smaller": 9, "timeout": 2}, {"idle": 0, "idle_smaller": 0, "timeout": 1}],
+                "received": [20_000, 40_000],
+                "sent": [25_000, 50_000],
+                "packets": [20, 40],
+                "cwnd_resets": [
+                    {"idle": 1, "idle_smaller": 9, "timeout": 2},
+                    {"idle": 0, "idle_smaller": 0, "timeout": 1},
+                ],
             },
         },
-    }  # fmt: skip
+    }
 
 
 CHECK = {"key": "c", "kind": "check", "path": {}, "result": {"problems": []}}
 
 
 def test_measures_of_a_record():
-    (record,), checks = measures.records([CHECK, raw(seconds=0.25)])
+    (record,), checks = records.judged([CHECK, raw(seconds=0.25)])
     assert len(checks) == 1
     assert record["completion_s"] == 0.25
     assert record["fast_share"] == pytest.approx(2 / 3)
@@ -104,7 +117,7 @@ def test_measures_of_a_record():
 def test_a_scheduler_that_has_changed_is_not_averaged_with_what_it_was():
     old, new = raw("bpf_x", seconds=2), raw("bpf_x", seconds=1) | {"key": "new code"}
     other = raw("bpf_x", seed=2, seconds=3)
-    found, _ = measures.records([CHECK, old, other, new])
+    found, _ = records.judged([CHECK, old, other, new])
     assert sorted(r["completion_s"] for r in found) == [1, 3]
 
 
@@ -116,7 +129,7 @@ def test_a_scheduler_that_has_changed_is_not_averaged_with_what_it_was():
     ],
 )
 def test_what_fails_its_check_has_no_number(check, text):
-    (record,), _ = measures.records([*check, raw()])
+    (record,), _ = records.judged([*check, raw()])
     assert not record.valid
     assert record.problems == [text]
     assert all(record[name] is None for name in measures.MEASURES)
@@ -138,17 +151,19 @@ def results(**seconds):
 
 def test_a_section_is_in_the_scenarios_order_and_not_in_that_of_the_results():
     data = {
-        "title": "t", "seeds": [1, 2], "grid": {"rate": [3, 1, 2]},
+        "title": "t",
+        "seeds": [1, 2],
+        "grid": {"rate": [3, 1, 2]},
         "path": [{"name": "a", "mbit": "$rate", "rtt_ms": 20}],
         "workload": {"kind": "download", "sizes": ["64K"]},
-    }  # fmt: skip
+    }
     made = scenario.parse("test", data)
     shuffled = [(2, 1), (1, 2), (3, 2), (9, 1), (1, 1), (2, 2), (3, 1)]
-    found, _ = measures.records([CHECK, *(raw(seed=s, rate=r) for r, s in shuffled)])
+    found, _ = records.judged([CHECK, *(raw(seed=s, rate=r) for r, s in shuffled)])
     section = page.Section(made, found)
     order = [(r.cell.params["rate"], r.cell.seed) for r in section.records]
     assert order == [(3, 1), (3, 2), (1, 1), (1, 2), (2, 1), (2, 2), (9, 1)]
-    assert figures.Data(LINE, section.records).values("rate") == [3, 1, 2, 9]
+    assert Data(LINE, section.records).values("rate") == [3, 1, 2, 9]
     axis = figures.lines(LINE, section.records).axes[0]
     assert list(axis.lines[0].get_xdata()) == [1, 2, 3, 9]
 
@@ -161,14 +176,15 @@ def test_comparison_finds_what_changed_beyond_the_spread():
         single=(1,),
         gone=(1,),
     )
-    b = results(
-        worse=(1.5, 1.6, 1.4), better=(0.5, 0.56, 0.44), same=(1.1, 1.9, 3), single=(3,)
-    )
+    b = results(worse=(1.5, 1.6, 1.4), better=(0.5, 0.56, 0.44), same=(1.1, 1.9, 3), single=(3,))
     found, only, lost = compare.changes(a, b)
     verdicts = {c.cell.split()[-1]: c.verdict for c in found}
     assert verdicts == {
-        "worse": compare.WORSE, "better": compare.BETTER, "same": compare.SAME, "single": compare.SINGLE,
-    }  # fmt: skip
+        "worse": compare.WORSE,
+        "better": compare.BETTER,
+        "same": compare.SAME,
+        "single": compare.SINGLE,
+    }
     assert len(only) == 1
     assert "gone" in only[0]
     assert not lost
@@ -188,7 +204,7 @@ def test_comparison_says_what_lost_its_number(tmp_path):
 
 
 def test_summary_has_the_three_references():
-    cells, _ = measures.records(
+    cells, _ = records.judged(
         [
             CHECK,
             raw("plain TCP", seconds=0.5),
@@ -220,11 +236,14 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
         "x": "rate",
         "beside": "fast_ideal",
     }
-    data = {"title": "t", "path": [{"name": "a", "mbit": 1}], "figure": [one], "grid": {"rate": [1]},
-            "workload": {"kind": "download", "sizes": ["64K"]}}  # fmt: skip
-    monkeypatch.setattr(
-        page, "load_all", lambda form: {"test": scenario.parse("test", data, form)}
-    )
+    data = {
+        "title": "t",
+        "path": [{"name": "a", "mbit": 1}],
+        "figure": [one],
+        "grid": {"rate": [1]},
+        "workload": {"kind": "download", "sizes": ["64K"]},
+    }
+    monkeypatch.setattr(page, "load_all", lambda form: {"test": scenario.parse("test", data, form)})
     monkeypatch.setattr(
         workloads.kinds()["download"],
         "bound",
@@ -242,17 +261,21 @@ def test_the_page_holds_its_figures_and_says_what_is_invalid(tmp_path, monkeypat
 def test_nothing_valid_is_no_figure(tmp_path):
     bad = raw(problems=["x"])
     bad["result"] = {"problems": ["x"]}
-    cells, _ = measures.records([CHECK, bad])
+    cells, _ = records.judged([CHECK, bad])
     one = {
-        "kind": "bars", "measure": "completion_s", "x": "", "where": {}, "schedulers": None,
-    }  # fmt: skip
-    with pytest.raises(figures.Nothing):
+        "kind": "bars",
+        "measure": "completion_s",
+        "x": "",
+        "where": {},
+        "schedulers": None,
+    }
+    with pytest.raises(Nothing):
         figures.draw(one, cells, tmp_path / "x.png")
     assert list(page.summary(cells)) == [("default", "-", "-", "-")]
 
 
 def test_styles_stay_apart_without_colours():
     words = ["plain TCP", "default", *(f"bpf_{i}" for i in range(9))]
-    found = list(figures.styles(words).values())
+    found = list(styles(words).values())
     assert len({(c, d) for c, d, _, _ in found}) == len(words)
     assert len({h for *_, h in found}) >= len(words) - 1

@@ -4,11 +4,10 @@
 import copy
 import math
 
-import plan
 import pytest
-import scenario
-from netlab import FRAME
-from scenario import ScenarioError
+from mptcplab import plan, scenario
+from mptcplab.path import FRAME
+from mptcplab.scenario import ScenarioError
 
 GOOD = {
     "title": "a test",
@@ -39,9 +38,7 @@ def test_every_scenario_can_be_read_in_both_forms():
 def test_the_grid_of_the_ecf_paper_has_36_pairs_and_five_runs():
     cells = scenario.load_all("full")["ecf-dash"].cells(["default"])
     assert len(cells) == 36 * 5
-    assert all(
-        c.workload["seconds"] == 1332 and c.workload["chunk_s"] == 5 for c in cells
-    )
+    assert all(c.workload["seconds"] == 1332 and c.workload["chunk_s"] == 5 for c in cells)
     assert cells[0].workload["rates"] == [0.26, 0.64, 1.00, 1.60, 4.14, 8.47]
 
 
@@ -56,9 +53,7 @@ def test_a_full_queue_has_the_rtt_under_load():
 def test_cells_are_parameters_times_seeds_times_runs_times_schedulers():
     cells = parse().cells(["x", "y"])
     assert len(cells) == 2 * 2 * 3 * 2
-    assert {(c.seed, c.run) for c in cells} == {
-        (s, r) for s in (1, 2) for r in range(3)
-    }
+    assert {(c.seed, c.run) for c in cells} == {(s, r) for s in (1, 2) for r in range(3)}
     assert [c.paths[0].mbit for c in cells if c.seed == 1 and c.run == 0] == [
         1,
         1,
@@ -120,7 +115,7 @@ def test_a_ramp_ends_where_it_should():
 def test_a_cell_survives_json():
     import json
 
-    from cell import cell_from
+    from mptcplab.cell import cell_from
 
     for cell in parse().cells(["x"]):
         assert cell_from(json.loads(json.dumps(cell.spec()))) == cell
@@ -174,12 +169,21 @@ def put(*where, value):
         (put("short", "workload", "repeat", value=0), "workload.repeat: 0 is below 1"),
         (put("workload", "sizes", value=["64X"]), "workload.sizes: "),
         (lambda d: d["workload"].pop("sizes"), "workload.sizes: missing"),
-        (put("short", "workload", "repeat", value="x"), "workload.repeat: 'x' is not a whole number"),
+        (
+            put("short", "workload", "repeat", value="x"),
+            "workload.repeat: 'x' is not a whole number",
+        ),
         (put("figure", value=[{"kind": "pie"}]), "figure[0].kind: 'pie' is not one of"),
-        (put("figure", value=[{"kind": "bars", "measure": "luck"}]), "figure[0].measure: 'luck' is not one of"),
-        (put("figure", value=[{"kind": "bars", "measure": "rtt_ms", "x": "size"}]), "figure[0].x: 'size' names no parameter"),
+        (
+            put("figure", value=[{"kind": "bars", "measure": "luck"}]),
+            "figure[0].measure: 'luck' is not one of",
+        ),
+        (
+            put("figure", value=[{"kind": "bars", "measure": "rtt_ms", "x": "size"}]),
+            "figure[0].x: 'size' names no parameter",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_names_its_file_and_field(change, field):
     with pytest.raises(ScenarioError) as e:
         parse(change, "short")
@@ -246,11 +250,11 @@ def test_what_cannot_be_run_is_told(monkeypatch, tmp_path, changes, text):
 
 def test_only_the_cells_that_are_asked_for(monkeypatch, tmp_path):
     words = ["wifi=0.3", "wifi=8.6", "lte=8.6", "run=0"]
-    made = plan_of(
-        monkeypatch, tmp_path, scenario=["ecf-dash", "wan-bulk"], full=True, only=words
-    )
+    made = plan_of(monkeypatch, tmp_path, scenario=["ecf-dash", "wan-bulk"], full=True, only=words)
     cells = [j["cell"] for j in made.jobs if j["kind"] == "cell"]
-    found = sorted((c["params"]["wifi"], c["params"]["lte"], c["run"], c["scheduler"]) for c in cells)  # fmt: skip
+    found = sorted(
+        (c["params"]["wifi"], c["params"]["lte"], c["run"], c["scheduler"]) for c in cells
+    )
     each = ["bpf_ecf", "default", "plain TCP"]
     assert found == [(wifi, 8.6, 0, one) for wifi in (0.3, 8.6) for one in each]
     # of the paths' checks those that these need, and no others
@@ -275,9 +279,7 @@ def test_code_that_has_changed_back_is_measured_again(monkeypatch, tmp_path):
     assert [j["key"] for j in again.jobs] == [first.jobs[-1]["key"]]
 
 
-def test_finished_cells_are_not_measured_again_unless_something_changed(
-    monkeypatch, tmp_path
-):
+def test_finished_cells_are_not_measured_again_unless_something_changed(monkeypatch, tmp_path):
     import json
 
     first = plan_of(monkeypatch, tmp_path)
@@ -295,13 +297,22 @@ def test_finished_cells_are_not_measured_again_unless_something_changed(
     again = plan_of(monkeypatch, tmp_path)
     assert [j["key"] for j in again.jobs] == [first.jobs[-1]["key"]]
     assert len(plan_of(monkeypatch, tmp_path, kernel="7.1").jobs) == len(first.jobs)
-    monkeypatch.setattr(
-        plan, "code_of", lambda word: "other" if word == "bpf_ecf" else ""
-    )
+    monkeypatch.setattr(plan, "code_of", lambda word: "other" if word == "bpf_ecf" else "")
     changed = plan_of(monkeypatch, tmp_path).jobs
-    assert {j["cell"]["scheduler"] for j in changed if j["kind"] == "cell"} == {
-        "bpf_ecf"
-    }
+    assert {j["cell"]["scheduler"] for j in changed if j["kind"] == "cell"} == {"bpf_ecf"}
+
+
+def test_the_default_with_reinject_depends_on_the_loaders_programs(monkeypatch, tmp_path):
+    """Wherever below loader/ they are."""
+    program = tmp_path / "loader/bpf/reinject.bpf.c"
+    program.parent.mkdir(parents=True)
+    monkeypatch.setattr(plan, "SRC", tmp_path)
+    codes = set()
+    for text in ("one", "other"):
+        program.write_text(text)
+        codes.add(plan.code_of("default+reinject"))
+    assert len(codes) == 2
+    assert plan.code_of("default") == ""
 
 
 def test_what_failed_is_measured_again_when_asked(monkeypatch, tmp_path):

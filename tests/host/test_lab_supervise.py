@@ -4,11 +4,10 @@
 import itertools
 import json
 
-import measure
 import pytest
-import scenario
-import supervise
-from plan import PlanError
+from mptcplab import scenario, supervise
+from mptcplab.guest import run
+from mptcplab.plan import PlanError
 
 RECORDS = [
     ({"key": "a", "result": {"text": "line\nbreak"}}, {}),
@@ -19,7 +18,7 @@ RECORDS = [
 
 def written(folder):
     """The bytes of the guest's end, and what has to come out of them."""
-    stream = measure.Stream(folder / "stream")
+    stream = run.Stream(folder / "stream")
     for record, files in RECORDS:
         paths = {}
         for name, data in files.items():
@@ -50,9 +49,7 @@ def test_a_frame_that_was_cut_off_is_not_there(tmp_path):
 
 
 def jobs():
-    checks = [
-        {"key": f"check{i}", "kind": "check", "path": {"mbit": i}} for i in range(9)
-    ]
+    checks = [{"key": f"check{i}", "kind": "check", "path": {"mbit": i}} for i in range(9)]
     cells = []
     for one in scenario.load_all().values():
         for cell in one.cells(["default", "x"])[:6]:
@@ -63,13 +60,9 @@ def jobs():
 def test_shards_have_every_job_once_and_what_is_compared_in_one_guest():
     everything = jobs()
     parts = supervise.shards(everything, 2)
-    assert sorted(j["key"] for p in parts for j in p) == sorted(
-        j["key"] for j in everything
-    )
+    assert sorted(j["key"] for p in parts for j in p) == sorted(j["key"] for j in everything)
     where = {}
-    for index, job in itertools.chain(
-        *(zip(itertools.repeat(i), p) for i, p in enumerate(parts))
-    ):
+    for index, job in itertools.chain(*(zip(itertools.repeat(i), p) for i, p in enumerate(parts))):
         if job["kind"] == "cell":
             c = job["cell"]
             group = json.dumps([c["scenario"], c["params"], c["seed"], c["run"]])

@@ -5,11 +5,9 @@ import argparse
 import copy
 import json
 
-import plan
 import pytest
-import supervise
-import twice
-from report import measures
+from mptcplab import plan, supervise, twice
+from mptcplab.records import judged, read
 
 SPEC = {
     "scenario": "test", "form": "short", "params": {}, "scheduler": "default", "seed": 1, "run": 0,
@@ -22,9 +20,14 @@ CHECK = {"key": "c", "kind": "check", "result": {"rtt_ms": 20.25, "problems": []
 def cell(key):
     values = {"values": {"rtt_ms": 41.0}, "objects": [{"seconds": 1.5}, {"seconds": 2}]}
     return {
-        "key": key, "kind": "cell", "checks": ["c"], "name": f"cell {key}", "cell": SPEC | {"run": ord(key)}, "kernel": "7.0",
+        "key": key,
+        "kind": "cell",
+        "checks": ["c"],
+        "name": f"cell {key}",
+        "cell": SPEC | {"run": ord(key)},
+        "kernel": "7.0",
         "result": values | {"problems": []},
-    }  # fmt: skip
+    }
 
 
 def changed(records, key, change):
@@ -52,9 +55,7 @@ def measure(tmp_path, monkeypatch):
         made = plan.Plan(tmp_path / "lab-x.jsonl", BOTH, 0, {})
         status = twice.run(made, argparse.Namespace())
         files = [tmp_path / n for n in ("lab-x.jsonl", "lab-x-again.jsonl")]
-        return status, [
-            {r.raw["key"]: r for r in measures.records(plan.read(f))[0]} for f in files
-        ]
+        return status, [{r.raw["key"]: r for r in judged(read(f))[0]} for f in files]
 
     return go
 
@@ -69,12 +70,16 @@ def test_the_same_twice_is_valid(measure, capsys):
 @pytest.mark.parametrize(
     ("change", "where", "values"),
     [
-        (lambda r: r["values"].update(rtt_ms=41.0 + 1e-12), "values.rtt_ms", "41.0 and 41.000000000001"),
+        (
+            lambda r: r["values"].update(rtt_ms=41.0 + 1e-12),
+            "values.rtt_ms",
+            "41.0 and 41.000000000001",
+        ),
         (lambda r: r["objects"][1].update(seconds=3), "objects.1.seconds", "2 and 3"),
         (lambda r: r["objects"].pop(), "objects", "and [{'seconds': 1.5}]"),
         (lambda r: r.update(capture={"mean_s": 1}), "capture", "None and"),
     ],
-)  # fmt: skip
+)
 def test_what_differs_is_invalid_in_both_files(measure, capsys, change, where, values):
     status, files = measure(BOTH, changed(BOTH, "x", change))
     assert status == 1

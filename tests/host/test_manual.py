@@ -15,9 +15,7 @@ TEMPLATES = sorted((TOP / "packaging/man").glob("*.in"))
 
 
 def output(*command, **options):
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, **options
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -52,8 +50,11 @@ def test_nothing_complains(page, pages):
 
 def section(text, head, level):
     """What stands below a head of that indentation."""
-    found = re.search(rf"^ {{{level}}}{re.escape(head)}$\n(.*?)(?=^ {{0,{level}}}\S|\Z)", text,
-                      re.MULTILINE | re.DOTALL)  # fmt: skip
+    found = re.search(
+        rf"^ {{{level}}}{re.escape(head)}$\n(.*?)(?=^ {{0,{level}}}\S|\Z)",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
     assert found, f"no section {head!r}"
     return found[1]
 
@@ -75,8 +76,9 @@ def test_options_exit_status_files(text, tables):
         assert opt["text"].replace("`", "") in text, opt
     body = section(text, "EXIT STATUS", 0)
     for code in tables["exit_codes"]:
-        assert re.search(rf"^\s+{code['code']}\s+{re.escape(code['text']).replace('`', '')}", body,
-                         re.MULTILINE), code  # fmt: skip
+        assert re.search(
+            rf"^\s+{code['code']}\s+{re.escape(code['text']).replace('`', '')}", body, re.MULTILINE
+        ), code
     for file in tables["files"]:
         assert file["path"] in section(text, "FILES", 0)
 
@@ -95,9 +97,7 @@ def test_the_examples_are_commands(text, tables):
     """Each with options that it takes; what they do, the guest's tests try."""
     known = {c["name"]: set(c["options"]) for c in tables["commands"]}
     everywhere = {o["name"] for o in tables["options"] if o["every_command"]}
-    lines = re.findall(
-        r"^ +(mptcp-sched .*)$", section(text, "EXAMPLES", 0), re.MULTILINE
-    )
+    lines = re.findall(r"^ +(mptcp-sched .*)$", section(text, "EXAMPLES", 0), re.MULTILINE)
     assert len(lines) > 5
     for line in lines:
         words = shlex.split(line)[1:]

@@ -21,8 +21,14 @@ def lib():
     found = hostlib.make_library("queueaware.c", hostlib.OUT / "queueaware.so")
     for name in ("metric", "queued", "service_us", "size", "leaves", "acked", "mean"):
         getattr(found, name).restype = U32
-    found.pick.argtypes = [ctypes.c_void_p, U32, ctypes.c_uint64, ctypes.c_uint64, U32,
-                           ctypes.c_void_p]  # fmt: skip
+    found.pick.argtypes = [
+        ctypes.c_void_p,
+        U32,
+        ctypes.c_uint64,
+        ctypes.c_uint64,
+        U32,
+        ctypes.c_void_p,
+    ]
     return found
 
 
@@ -111,9 +117,10 @@ def random_path(rng):
         mss=rng.choice([500, 1000, 1448]),
         unsent=rng.choice([0, 0, 0, rng.randrange(3000)]),
         flags=rng.choices(
-            [ACTIVE | SNDBUF, ACTIVE | SNDBUF | BACKUP, ACTIVE, 0,
-             ACTIVE | SNDBUF | LOSS], [8, 2, 1, 1, 1])[0],
-    )  # fmt: skip
+            [ACTIVE | SNDBUF, ACTIVE | SNDBUF | BACKUP, ACTIVE, 0, ACTIVE | SNDBUF | LOSS],
+            [8, 2, 1, 1, 1],
+        )[0],
+    )
 
 
 def test_packet_by_packet(lib):
@@ -134,9 +141,7 @@ def test_packet_by_packet(lib):
         if i >= 0:
             p = paths[i]
             seen["first"] += not p.known()
-            seen["turns"] += 1 < -(-given // p.mss) and given < min(
-                p.room(), wnd_left, MAX_BURST
-            )
+            seen["turns"] += 1 < -(-given // p.mss) and given < min(p.room(), wnd_left, MAX_BURST)
             seen["bursts"] += given == MAX_BURST
             seen["ties"] += p.cost()[0] == 0
     assert all(count > 50 for count in seen.values()), seen
@@ -152,9 +157,7 @@ def test_the_longer_queue_loses_though_its_path_is_faster(lib):
 
 
 def test_empty_queues_are_decided_by_the_service_time(lib):
-    assert (
-        ask(lib, [P(service=30000, srtt=10000), P(service=20000, srtt=90000)])[0] == 1
-    )
+    assert ask(lib, [P(service=30000, srtt=10000), P(service=20000, srtt=90000)])[0] == 1
 
 
 def test_metric_keeps_both_numbers(lib):
@@ -162,9 +165,7 @@ def test_metric_keeps_both_numbers(lib):
     values = [0, 1, 8191, 8192, 16383, 16384, (1 << 32) - 1]
     values += [rng.randrange(1 << rng.randrange(1, 33)) for _ in range(20000)]
     for s in values:
-        n = rng.choice(
-            [0, 1, QUEUE_MAX, QUEUE_MAX + 1, rng.randrange(20000), 2**32 - 1]
-        )
+        n = rng.choice([0, 1, QUEUE_MAX, QUEUE_MAX + 1, rng.randrange(20000), 2**32 - 1])
         word = lib.metric(U32(n), U32(s))
         word = U32(word)
         assert lib.queued(word) == min(n, QUEUE_MAX)
@@ -181,14 +182,10 @@ class Service:
         self.lib, self.state = lib, (ctypes.c_char * lib.size())()
 
     def leaves(self, end, now, handed, spacing=0):
-        return self.lib.leaves(
-            self.state, *(U32(x % 2**32) for x in (end, now, handed, spacing))
-        )
+        return self.lib.leaves(self.state, *(U32(x % 2**32) for x in (end, now, handed, spacing)))
 
     def acked(self, ack, now, holes=0, alpha=ALPHA):
-        return self.lib.acked(
-            self.state, *(U32(x % 2**32) for x in (ack, now, holes, alpha))
-        )
+        return self.lib.acked(self.state, *(U32(x % 2**32) for x in (ack, now, holes, alpha)))
 
     @property
     def mean(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_ranges.h beside a plain list of all that a subflow was ever given.
+"""state/ranges.h beside a plain list of all that a subflow was ever given.
 
 Sequence numbers and times of the list have no limit; the header sees their low halves.
 """
@@ -209,9 +209,7 @@ def test_random_lives(lib):
         assert not wrong
         for what, times in answers.items():
             met[what] = met.get(what, 0) + times
-    assert min(met[what] for what in ("none", "exact", "old", "hull")) > LIVES // 10, (
-        met
-    )
+    assert min(met[what] for what in ("none", "exact", "old", "hull")) > LIVES // 10, met
 
 
 def test_the_narrowest_gap_is_claimed(lib):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The batches of mps_redundant.h: who leads, how far they grow, and when they end."""
+"""The batches of policy/redundant.h: who leads, how far they grow, and when they end."""
 
 import ctypes
 import functools
@@ -65,9 +65,7 @@ def begin(c, may, lead, windows):
     quarter, half = min(first, c.pending) / 4, first / 2
     return tuple(
         test_copies.mask(
-            i
-            for i in may
-            if takes(c.paths[i]) and queue_room(c.paths[i], windows) >= least
+            i for i in may if takes(c.paths[i]) and queue_room(c.paths[i], windows) >= least
         )
         for least in (quarter, half)
     )
@@ -91,9 +89,7 @@ def begun(c, may, i, windows, last):
     return (i, 0, nbytes, i, 1, *begin(c, may, i, windows), nbytes, last)
 
 
-def right(
-    c, strict, most, windows, ahead, copies, lead, given, along, bound, opened, last
-):
+def right(c, strict, most, windows, ahead, copies, lead, given, along, bound, opened, last):
     """All right answers: (path, reason, bytes, state afterwards)"""
     may = usable(c)
     ready = [i for i in may if available(c.paths[i])]
@@ -161,9 +157,7 @@ def any_state(rng):
     if rng.random() < 0.7:
         c.unit = rng.choice([1, 1428, 32768, rng.choice(rooms) // 4]) & UNKNOWN
         edge = rng.choice(rooms) - c.unit + rng.randint(-1, 1)
-        c.unacked = max(
-            0, rng.choice([0, given * c.unit, edge, edge, rng.choice(rooms) // 3])
-        )
+        c.unacked = max(0, rng.choice([0, given * c.unit, edge, edge, rng.choice(rooms) // 3]))
     if len(c.paths) > 1 and rng.random() < 0.5:
         # all but the same, so that halves are met
         first = rng.choice(c.paths)
@@ -231,8 +225,7 @@ def test_random_states(lib):
     for kind in ((WAIT, COPIES), (WAIT, NO_ROOM), (WAIT, NO_SUBFLOW), (0, 0), (1, 0)):
         assert answers.count(kind) > STATES / 100, kind
     grown = sum(
-        c.unacked > 0 and strict and min(a)[0] != WAIT
-        for c, strict, *_, a in cases(1, STATES)
+        c.unacked > 0 and strict and min(a)[0] != WAIT for c, strict, *_, a in cases(1, STATES)
     )
     assert grown > STATES / 50
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_reinject.h: when the kernel's own scheduler is asked for a copy."""
+"""common/reinject.h: when the kernel's own scheduler is asked for a copy."""
 
 import functools
 import random
@@ -41,7 +41,7 @@ def busy(s, left):
         return NEVER
     if p.srtt and s.silent > p.srtt + 4 * p.mdev:
         return NEVER
-    return duration(until_done(s, left), headers.rate_of(p))
+    return max(duration(until_done(s, left), headers.rate_of(p)), 1)
 
 
 def outlook(subflows, whole, left):
@@ -126,9 +126,7 @@ def test_random_states(lib):
     assert not faults(lib, 1, STATES)
     times = [outlook(*case)[:2] for case in cases(1, STATES)]
     assert sum(pays(*t) for t in times) > STATES / 10
-    assert (
-        sum(t[0] < NO_SAMPLE and 0 < t[1] and not pays(*t) for t in times) > STATES / 20
-    )
+    assert sum(t[0] < NO_SAMPLE and 0 < t[1] and not pays(*t) for t in times) > STATES / 20
     assert sum(t[1] == 0 for t in times) > STATES / 20
     assert sum(t[0] == NO_SAMPLE for t in times) > STATES / 100
 
@@ -173,11 +171,14 @@ def test_what_the_receiver_dropped(lib):
         o = (c_uint64 * 2)()
         lib.outlook_init(o)
         for p in paths:
-            lib.outlook_add(o, p.pack(), 10_000, 10_000, 0)
+            lib.outlook_add(o, p.pack(), 10_000, 4_000, 0)
         return lib.reinject_dropped(o, in_vain, 1000)
 
     assert refused(2_000, idle, idle)
     assert not refused(1_999, idle, idle)
+    assert not refused(2_000, idle, working)
+    # one that needs less than a microsecond for it has it on its way all the same
+    working.rate = UNKNOWN
     assert not refused(2_000, idle, working)
     # nobody could take a copy, or at an unknown time
     assert not refused(2_000)

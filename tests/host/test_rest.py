@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_rest.h: who gets the rest of a fragment that was begun, in the words of lists."""
+"""common/fragment.h: who gets the rest of a fragment that was begun, in the words of lists."""
 
 import functools
 import random
@@ -32,11 +32,7 @@ def right(c, verdict, tail):
     if chosen.flags & BEGAN or not chosen.srtt:
         return verdict
     t = headers.finish(chosen, FRAGMENT, GROW | RATE)
-    having = [
-        i
-        for i in usable(c)
-        if c.paths[i].flags & BEGAN and t + t // 4 < left(c, c.paths[i])
-    ]
+    having = [i for i in usable(c) if c.paths[i].flags & BEGAN and t + t // 4 < left(c, c.paths[i])]
     return (having[-1], reason, min(c.unit, c.wnd_left)) if having else verdict
 
 

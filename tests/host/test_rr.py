@@ -98,7 +98,7 @@ MUTANTS = {
 
 @pytest.fixture(scope="module")
 def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("rr"), "mps_rr.h", MUTANTS) as found:
+    with mutants(tmp_path_factory.mktemp("rr"), "policy/rr.h", MUTANTS) as found:
         yield found
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_settle.h beside a connection whose every byte is known: who took it, and as what.
+"""state/attribution.h beside a connection whose every byte is known: who took it, and as what.
 
 Between two rounds the core does what the header's comment tells of it. Where new data went to one
 subflow and the oldest, unasked, to another one ("mixed"), only the sums can be right. Which bytes
-a subflow took in a gap in which the core went back for the second time cannot be told.
+a subflow took in a gap in which the core went back for the second time cannot be told. A
+subflow's account is 0 until it is established, and again once it is closed.
 """
 
 import ctypes
@@ -28,6 +29,7 @@ class Subflow:
     seq: int = 0
     bytes: list = field(default_factory=lambda: [0, 0, 0])  # sent, again, copied
     ranges: list = field(default_factory=list)
+    closed: bool = False
     again: bool = False  # chosen for what was sent before, with no fragment in mind
 
 
@@ -39,6 +41,8 @@ class Connection:
             Subflow((ctypes.c_uint64 * (size // 8 + 1))(), rng.getrandbits(40))
             for _ in range(rng.randint(1, 8))
         ]
+        for s in self.subflows[1:]:
+            s.seq = rng.choice([s.seq, 0])
         self.una = self.head = self.sent = U32 - rng.randint(0, 1 << 20)
         self.now = rng.getrandbits(33)
         self.mixed, self.faults = mixed, set()
@@ -67,10 +71,22 @@ class Connection:
         s.again = account == RETRANS and not length
         self.lib.store_chosen(s.store, self.words(length), account)
 
+    def come_and_go(self):
+        """The first one stays; who comes is seen before it is chosen, who goes does not come back."""
+        s = self.rng.choice(self.subflows)
+        if not s.seq and not s.closed:
+            s.seq = 1
+            self.round()
+        elif s is not self.subflows[0] and self.rng.random() < 0.1:
+            s.seq, s.closed = 0, True
+
     def gap(self):
         """What the core does between two rounds."""
         rng, what = self.rng, self.rng.random()
-        some = rng.sample(self.subflows, rng.randint(1, len(self.subflows)))
+        if rng.random() < 0.1:
+            self.come_and_go()
+        some = [s for s in self.subflows if s.seq]
+        some = rng.sample(some, rng.randint(1, len(some)))
         s, n = some[0], rng.randint(1, 65428)
         oldest = min(self.head - self.una, rng.randint(1, FRAGMENT))
         for one in some:
@@ -98,7 +114,7 @@ class Connection:
                 self.took(one, self.una, part, 2 if account == COPIED else 1)
         elif what < 0.93:
             # a delayed push, of one that was not chosen
-            s = rng.choice(self.subflows)
+            s = rng.choice([s for s in self.subflows if s.seq])
             if s not in some and self.head == self.sent and not s.again:
                 self.take_head(s, n)
         elif what < 0.95:
@@ -125,15 +141,11 @@ class Connection:
                 first = max(start, self.una)
                 if end <= first or self.mixed:
                     continue
-                age = self.lib.store_age(
-                    s.store, first % U32, end % U32, self.now % U32
-                )
+                age = self.lib.store_age(s.store, first % U32, end % U32, self.now % U32)
                 if age == UNKNOWN:
                     self.faults.add("carrier missed")
         counted = [sum(x) for x in zip(*map(self.counters, self.subflows), strict=True)]
-        if counted != [
-            sum(x) for x in zip(*(s.bytes for s in self.subflows), strict=True)
-        ]:
+        if counted != [sum(x) for x in zip(*(s.bytes for s in self.subflows), strict=True)]:
             self.faults.add("sums")
         if self.rng.random() < 0.5:
             self.una = self.rng.randint(self.una, self.head)

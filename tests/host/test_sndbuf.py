@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_sndbuf.h: a subflow's share of the send buffer, against what one round trip takes."""
+"""common/sndbuf.h: a subflow's share of the send buffer, against what one round trip takes."""
 
 import functools
 import random

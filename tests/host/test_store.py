@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_store.h: rates, penalties and idle times beside plain statements of them.
+"""state/subflow_state.h: rates, penalties and idle times beside plain statements of them.
 
 Times of the statements have no limit; the header sees their low halves.
 """
@@ -125,9 +125,7 @@ def wrong_drops(lib, rng):
     start = rng.getrandbits(32)
     end = start + rng.randint(1, 60_000)
     given = rng.getrandbits(32)
-    frag = start + rng.choice(
-        [0, 0, -1, -rng.randint(1, 1000), rng.randint(0, end - start - 1)]
-    )
+    frag = start + rng.choice([0, 0, -1, -rng.randint(1, 1000), rng.randint(0, end - start - 1)])
     stop = min(end, max(start, frag) + rng.randint(1, 32_768))
     una = frag if rng.random() < 0.8 else frag - 1
     p = Path_(srtt=srtt, mss=mss, cwnd=100, flags=0)
@@ -146,9 +144,7 @@ def wrong_drops(lib, rng):
     words = (c_uint32 * 7)(*(x % U32 for x in words))
     bursts = six(start, end, given, end, last, given + rng.randint(0, age))
     flags = lib.completed(bursts, p.pack(), words, gap)
-    lost = (
-        gap != UNKNOWN and srtt and seen > trip and owed + min(owed, 2 * mss) <= after
-    )
+    lost = gap != UNKNOWN and srtt and seen > trip and owed + min(owed, 2 * mss) <= after
     if una != frag:
         right = CARRIED
     elif una < start:
@@ -179,9 +175,7 @@ def wrong_carriers(lib, rng):
     start = base + rng.randint(0, 180)
     given = (start, start + rng.randint(1, 60))
     has = {*range(*given)}
-    if bool(flags_of(lib, given, (frag, stop)) & CARRIED) != bool(
-        has & {*range(frag, stop)}
-    ):
+    if bool(flags_of(lib, given, (frag, stop)) & CARRIED) != bool(has & {*range(frag, stop)}):
         return True
     head = base + rng.randint(1, 180)
     flags = flags_of(lib, given, (frag, frag), head)
@@ -194,10 +188,19 @@ def gap_of(missing, owed, sent, now):
     return UNKNOWN if missing or not sent else (now - sent) % U32
 
 
+def wrong_owner(lib, rng):
+    """What is stored is of the connection that is there, or of the one that was last."""
+    known, token = (rng.choice([0, draw(rng, UNKNOWN)]) for _ in "ab")
+    token = rng.choice([token, known])
+    return bool(lib.store_is_of(known, token)) != (token in (0, known))
+
+
 def faults(lib, seed, count):
     rng = random.Random(seed)
     wrong = set()
     for _ in range(count):
+        if wrong_owner(lib, rng):
+            wrong.add("owner")
         if wrong_drops(lib, rng):
             wrong.add("dropped")
         if wrong_carriers(lib, rng):
@@ -259,9 +262,7 @@ def test_a_later_part_of_it_does_not_count(lib):
     def flags(inflight):
         words = (c_uint32 * 7)(100_000, 1000, 3000, 3000, 1000, 3000, 0)
         path = Path_(srtt=20_000, inflight=inflight, mss=499, flags=0)
-        return lib.completed(
-            six(1000, 2000, 0, 2000, 3000, 99_000), path.pack(), words, 0
-        )
+        return lib.completed(six(1000, 2000, 0, 2000, 3000, 99_000), path.pack(), words, 0)
 
     assert flags(0) == flags(2) == DROPPED
     # but not while the data-level acknowledgement may be a segment or two behind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_thin.h against a statement of its own of Fig. 2 and section IV, and mutants of it."""
+"""policy/thin.h against a statement of its own of Fig. 2 and section IV, and mutants of it."""
 
 import ctypes
 import random
@@ -19,10 +19,7 @@ SLACK_MS = 1000
 class Path(ctypes.Structure):
     _fields_ = (
         *((name, c_uint32) for name in ("srtt_us", "mdev_us", "cwnd", "ssthresh")),
-        *(
-            (name, c_uint32)
-            for name in ("inflight", "unsent", "rate", "metric", "behind")
-        ),
+        *((name, c_uint32) for name in ("inflight", "unsent", "rate", "metric", "behind")),
         ("mss", c_uint16),
         ("flags", c_uint16, 12),
         ("stale", c_uint16, 4),
@@ -105,9 +102,10 @@ def right_picks(c, by_delay):
         key = [(difference(c.path[i].metric, base), c.path[i].srtt_us) for i in ready]
     else:
         unknown = [
-            i for i in ready
+            i
+            for i in ready
             if not c.path[i].srtt_us and not c.path[i].inflight and not c.path[i].unsent
-        ]  # fmt: skip
+        ]
         if unknown and c.pending > c.unit:
             return notes, unknown[:1]
         key = [c.path[i].srtt_us or U32 for i in ready]
@@ -318,7 +316,7 @@ MUTANTS = {
 def suspects(tmp_path_factory):
     def make(name):
         out = tmp_path_factory.getbasetemp() / "thin" / name
-        include = hostlib.altered(out, "mps_thin.h", *MUTANTS[name][:2])
+        include = hostlib.altered(out, "policy/thin.h", *MUTANTS[name][:2])
         flags = ["-O0", *hostlib.QUIET]
         return hostlib.make_library("thin.c", out / "thin.so", include, flags)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_time.h: estimates against whole numbers without a limit, and what each switch does."""
+"""model/estimate.h: estimates against whole numbers without a limit, and what each switch does."""
 
 import itertools
 import random
@@ -37,9 +37,7 @@ def samples(seed, count):
     for _ in range(count):
         rtt = rng.choice((0, 7, 20_000, 60_000, rng.randrange(UNKNOWN), UNKNOWN))
         limit = rtt + rtt // 8
-        took = rng.choice(
-            (0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN))
-        )
+        took = rng.choice((0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN)))
         segments = rng.choice((0, 1, 2, 3, 10, 65535))
         yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), rtt
 
@@ -86,6 +84,7 @@ def test_extremes(lib):
     for n, rate in itertools.product(SIZES, (0, 1, SECOND, 1 << 33, 2**64 - 1)):
         assert lib.duration(n, rate) == headers.duration(n, rate)
     assert lib.duration(2**64 - 1, 0) == MOST_BYTES * SECOND
+    assert lib.full_rate(UNKNOWN, 65535, UNKNOWN, 0) == MOST_BYTES * SECOND // UNKNOWN
 
 
 def test_more_takes_longer(lib):
@@ -125,9 +124,7 @@ def test_growth_doubles_the_window(lib, rounds):
         assert lib.finish_us(limited.pack(), carried, GROW) == 20_000 + more
     # which it has reached already
     full = replace(p, ssthresh=10)
-    assert lib.finish_us(full.pack(), carried, GROW) == lib.finish_us(
-        full.pack(), carried, 0
-    )
+    assert lib.finish_us(full.pack(), carried, GROW) == lib.finish_us(full.pack(), carried, 0)
 
 
 def test_no_faster_than_the_known_rate(lib):

@@ -2,7 +2,7 @@
 """`bench timeline`: packets that belong together are one line, and only those of the last download."""
 
 import pytest
-import timeline
+from mptcplab.benchmarks import timeline
 
 MSS = 1000
 
@@ -47,9 +47,7 @@ def test_only_the_last_download():
     first = [packet("a", 0, 0.0), packet("a", 1, 0.1)]
     late = packet("b", 1, 2.1, again=True)
     last = [packet("a", 2, 2.0), packet("b", 3, 3.4), packet("a", 3, 3.5, again=True)]
-    zero, begin, pieces = timeline.last_download(
-        [*first, last[0], late, *last[1:]], 1.5
-    )
+    zero, begin, pieces = timeline.last_download([*first, last[0], late, *last[1:]], 1.5)
     assert zero == pytest.approx(1.9)
     assert begin == 2 * MSS
     assert pieces == last

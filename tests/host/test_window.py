@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""mps_window.h beside a receiver whose window is known, and the kernel's account of it.
+"""state/peer_window.h beside a receiver whose window is known, and the kernel's account of it.
 
 A look is what the frame does when the core asks for data: while an acknowledgement is handled,
 before snd_una moves, or later, with everything in place, for instance when the application writes.
@@ -20,8 +20,7 @@ STEPS = 300
 
 class Seen(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_uint32)
-        for name in ("una", "wl1", "wnd", "segs", "missing", "inflight")
+        (name, ctypes.c_uint32) for name in ("una", "wl1", "wnd", "segs", "missing", "inflight")
     ]
 
 
@@ -52,10 +51,7 @@ class Life:
     def look(self, inflight=True, unit=0):
         """(bytes that may be given out, their end, doubt), at a place that the core thinks free."""
         seen = (Seen * self.nr)(
-            *(
-                Seen(s.una % U32, 7, s.wnd, s.segs % U32, s.missing, inflight)
-                for s in self.subflows
-            )
+            *(Seen(s.una % U32, 7, s.wnd, s.segs % U32, s.missing, inflight) for s in self.subflows)
         )
         head = max(self.una, self.granted - self.rng.randint(0, 50_000))
         words = (ctypes.c_uint32 * 4)(self.una % U32, head % U32, self.core % U32, unit)

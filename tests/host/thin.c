@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* include/mps_thin.h as a library for test_thin.py, which has the structs' layouts. */
-#include "mps_thin.h"
+/* include/policy/thin.h as a library for test_thin.py, which has the structs' layouts. */
+#include "policy/thin.h"
 
 unsigned long thin_size(int which)
 {

@@ -4,8 +4,10 @@
  * user's own in the frame, and the kfunc in a struct_ops program, where it
  * takes the MPTCP socket itself.
  */
-#include "frame.h"
-#include "mps_minrtt.h"
+#include "frame/scheduler.h"
+#include "policy/minrtt.h"
+
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 #define BPF_MAP_TYPE_ARRAY 2
 #define EINVAL 22
@@ -21,12 +23,17 @@ struct {
 
 MPS_TUNABLE(unused, 1500, 1000, 4000, 1000, "a tunable for the tests");
 
-__noinline __u64 t_asking_decide(const struct mps_conn *c __arg_nonnull,
-				 struct mps_priv *priv __arg_nonnull)
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	barrier_var(priv);
-	return mps_pack(c->wnd_left ? mps_minrtt_pick(c) : mps_window_closed(c));
+	return mps_minrtt_pick(c);
 }
+
+static __always_inline __u64 none(const struct mps_conn *c, void *priv)
+{
+	return MPS_COPY_NONE;
+}
+
+MPS_POLICY(asking, .pick = pick, .copies = none);
 
 static __always_inline int t_asking_send(struct mptcp_sock *msk)
 {
@@ -39,17 +46,12 @@ static __always_inline int t_asking_send(struct mptcp_sock *msk)
 
 	if (count && unused)
 		__sync_fetch_and_add(count, 1);
-	return mps_send(msk, t_asking_decide);
-}
-
-static __always_inline __u64 t_asking_copies(const struct mps_conn *c, struct mps_priv *priv)
-{
-	return MPS_COPY_NONE;
+	return mps_send(msk, mps_store(msk, &asking), &asking);
 }
 
 static __always_inline int t_asking_retrans(struct mptcp_sock *msk)
 {
-	return mps_retrans(msk, t_asking_copies);
+	return mps_retrans(msk, mps_store(msk, &asking), &asking);
 }
 
 MPS_OPS(t_asking, "t_asking", "asks for copies all the time", t_asking_send, t_asking_retrans);

@@ -3,8 +3,8 @@
  * Asks for a retransmission pass at every segment that arrives on any TCP
  * socket, twice, and keeps book of the answers (test_request_retrans.py).
  */
-#include "compat.h"
-#include "kfuncs.h"
+#include "kernel/compat.h"
+#include "kernel/kfuncs.h"
 
 char _license[] SEC("license") = "GPL";
 

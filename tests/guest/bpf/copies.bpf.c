@@ -8,9 +8,9 @@
  *  -DNO_SEND      the kernel refuses to register it: a hook is missing
  *  -DUNTAGGED     a tunable whose range cannot be read
  */
-#include "compat.h"
-#include "kfuncs.h"
-#include "tunable.h"
+#include "kernel/compat.h"
+#include "kernel/kfuncs.h"
+#include "frame/tunables.h"
 
 char _license[] SEC("license") = "GPL";
 

@@ -4,8 +4,10 @@
  * subflow and, wrongly, of the MPTCP socket itself, and keeps book of the answers
  * (test_sndbuf.py).
  */
-#include "frame.h"
-#include "mps_minrtt.h"
+#include "frame/scheduler.h"
+#include "policy/minrtt.h"
+
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 #define BPF_MAP_TYPE_ARRAY 2
 #define ANSWERS 128 /* by errno, 0 where it was done */
@@ -18,12 +20,17 @@ struct {
 	__type(value, __u64);
 } of_subflows SEC(".maps"), of_others SEC(".maps");
 
-__noinline __u64 t_expanding_decide(const struct mps_conn *c __arg_nonnull,
-				    struct mps_priv *priv __arg_nonnull)
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	barrier_var(priv);
-	return mps_pack(c->wnd_left ? mps_minrtt_pick(c) : mps_window_closed(c));
+	return mps_minrtt_pick(c);
 }
+
+static __always_inline __u64 none(const struct mps_conn *c, void *priv)
+{
+	return MPS_COPY_NONE;
+}
+
+MPS_POLICY(expanding, .pick = pick, .copies = none);
 
 static __always_inline void book(void *answers, int answer)
 {
@@ -45,17 +52,12 @@ static __always_inline int t_expanding_send(struct mptcp_sock *msk)
 		if (ssk)
 			book(&of_subflows, bpf_mptcp_expand_sndbuf(ssk, MUCH));
 	}
-	return mps_send(msk, t_expanding_decide);
-}
-
-static __always_inline __u64 t_expanding_copies(const struct mps_conn *c, struct mps_priv *priv)
-{
-	return MPS_COPY_NONE;
+	return mps_send(msk, mps_store(msk, &expanding), &expanding);
 }
 
 static __always_inline int t_expanding_retrans(struct mptcp_sock *msk)
 {
-	return mps_retrans(msk, t_expanding_copies);
+	return mps_retrans(msk, mps_store(msk, &expanding), &expanding);
 }
 
 MPS_OPS(t_expanding, "t_expanding", "asks for large buffers all the time", t_expanding_send,

@@ -4,8 +4,8 @@
  * lies in the accept queue before its first subflow leaves SYN_RECV; this waits
  * just there until the application has taken it and written to it.
  */
-#include "compat.h"
-#include "kfuncs.h"
+#include "kernel/compat.h"
+#include "kernel/kfuncs.h"
 
 char _license[] SEC("license") = "GPL";
 

@@ -4,26 +4,28 @@
  * bridge grants one per jiffy, so it waits for the next jiffy, on the spot
  * (the control of test_quiet.py).
  */
-#include "frame.h"
-#include "mps_minrtt.h"
+#include "frame/scheduler.h"
+#include "policy/minrtt.h"
+
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 #define SPINS (1U << 18) /* a jiffy and more, in virtual time */
 
-__noinline __u64 t_looping_decide(const struct mps_conn *c __arg_nonnull,
-				  struct mps_priv *priv __arg_nonnull)
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	barrier_var(priv);
-	return mps_pack(c->wnd_left ? mps_minrtt_pick(c) : mps_window_closed(c));
+	return mps_minrtt_pick(c);
 }
+
+static __always_inline __u64 none(const struct mps_conn *c, void *priv)
+{
+	return MPS_COPY_NONE;
+}
+
+MPS_POLICY(looping, .pick = pick, .copies = none);
 
 static __always_inline int t_looping_send(struct mptcp_sock *msk)
 {
-	return mps_send(msk, t_looping_decide);
-}
-
-static __always_inline __u64 t_looping_copies(const struct mps_conn *c, struct mps_priv *priv)
-{
-	return MPS_COPY_NONE;
+	return mps_send(msk, mps_store(msk, &looping), &looping);
 }
 
 static long t_looping_wait(__u64 i, void *begun)
@@ -34,7 +36,7 @@ static long t_looping_wait(__u64 i, void *begun)
 static __always_inline int t_looping_retrans(struct mptcp_sock *msk)
 {
 	__u64 begun = bpf_jiffies64();
-	const int ret = mps_retrans(msk, t_looping_copies);
+	const int ret = mps_retrans(msk, mps_store(msk, &looping), &looping);
 
 	bpf_loop(SPINS, t_looping_wait, &begun, 0);
 	if (bpf_ksym_exists(bpf_mptcp_request_retrans))

@@ -4,7 +4,7 @@
  * a run sent again at most: the work itself, so that no counter of ours can hide any
  * (passes.py).
  */
-#include "compat.h"
+#include "kernel/compat.h"
 
 char _license[] SEC("license") = "GPL";
 

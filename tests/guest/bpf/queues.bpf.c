@@ -4,9 +4,9 @@
  * a scheduler would see it at this moment, and what was measured of it so far
  * (queues.py).
  */
-#include "compat.h"
-#include "queue.h"
-#include "service.h"
+#include "kernel/compat.h"
+#include "kernel/queue.h"
+#include "frame/service.h"
 
 char _license[] SEC("license") = "GPL";
 

@@ -4,8 +4,8 @@
  * the point and is taken. The test creates one ops map at a time; the programs
  * of the others are then not loaded (test_verifier.py).
  */
-#include "compat.h"
-#include "kfuncs.h"
+#include "kernel/compat.h"
+#include "kernel/kfuncs.h"
 
 char _license[] SEC("license") = "GPL";
 

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Does all of it work on this kernel? The few tests that every kernel has to pass (docs/kernels.md).
+
+From the module's load to its removal. On the kernels of CI they are a part of all tests; on the
+others they are all that runs. boot.py looks at the kernel's log when the guest is done.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import available, ok, sched, stats_of, total
+from lab import Path as Link
+from lab import run, until
+from traffic import connection, download, info
+
+BRIDGE = "mptcp_sched_bpf"
+INSTALLED = Path("/usr/lib/mptcp-sched")
+SIZE = 512 << 10
+NAMES = ["bpf_ecf", "bpf_redundant"]
+
+pytestmark = pytest.mark.usefixtures("none_loaded")
+
+
+@pytest.fixture
+def lab(labs):
+    """Two unlike paths, slow enough that a transfer is not over before a path dies."""
+    made = labs(Link(8, 10), Link(4, 30)).endpoints()
+    yield made
+    made.server.scheduler = "default"
+
+
+def test_the_bridge_is_loaded_and_doctor_is_content(by_the_bridge):
+    assert os.path.isdir(f"/sys/module/{BRIDGE}")
+    done = sched("doctor")
+    assert done.code == 0, done.out + done.err
+    assert ok("show")["kernel"]["support"] == "bridge"
+
+
+def test_bpftool_registers_a_scheduler(suffix, tmp_path):
+    """The object as it is installed, without our program; its own status: test_registration.py."""
+    directory = Path("/sys/fs/bpf") / tmp_path.name
+    directory.mkdir()
+    try:
+        done = subprocess.run(
+            ["bpftool", "struct_ops", "register", INSTALLED / f"bpf_ecf{suffix}", directory],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert available() == {"default", "bpf_ecf"}, done.stdout + done.stderr
+    finally:
+        for pin in directory.iterdir():
+            pin.unlink()
+        directory.rmdir()
+    until(lambda: available() == {"default"}, 20, "unregistered with its pin")
+
+
+def served(conn):
+    """The statistics of the server's end, which sends, and how much it has sent."""
+    return stats_of(info(conn.server).token), info(conn.server)
+
+
+def all_is_counted(conn, size):
+    """Each byte as new on one subflow, and what went out again as that; "!" is the greeting."""
+    found, socket_info = served(conn)
+    assert total(found, "bytes_sent") == socket_info.bytes_sent == size + 1
+    again = total(found, "bytes_retrans", "bytes_copied")
+    assert again >= socket_info.bytes_retrans
+    counters = found["counters"]
+    assert counters["decisions"] == counters["picks"] + sum(found["waits"].values())
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_download(lab, name):
+    """Over two paths: its content by the hash, its bytes by the counters."""
+    ok("load", name)
+    lab.server.scheduler = name
+    with connection(lab) as conn:
+        download(conn, SIZE).finish().acknowledged()
+        found = all_is_counted(conn, SIZE)
+    assert found["scheduler"] == name
+    carried = [
+        sum(s["counters"][c] for c in ("bytes_sent", "bytes_copied")) for s in found["subflows"]
+    ]
+    assert len(carried) == 2 and min(carried) > 0, found
+    if name == "bpf_redundant":
+        assert total(found, "bytes_copied") > SIZE // 4, found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_path_dies_and_comes_back(lab, name):
+    """In mid-transfer, without a sign; all arrives, and the path carries data again."""
+    ok("load", name)
+    lab.server.scheduler = name
+    with (
+        connection(lab) as conn,
+        lab.outage(1, "loss") as (kill, revive),
+    ):
+        transfer = download(conn, 2 * SIZE).reached(0.2)
+        kill()
+        assert transfer.received < 1.6 * SIZE, "it was over before the path died"
+        transfer.finish(90).acknowledged()
+        revive()
+        size = 2 * SIZE
+
+        def carries():
+            nonlocal size
+            before = lab.sent(lab.server)[0]
+            download(conn, SIZE // 4).finish(90).acknowledged()
+            size += SIZE // 4
+            return lab.sent(lab.server)[0] - before > 32 << 10
+
+        until(carries, 60, "path 1 in use again")
+        all_is_counted(conn, size)
+
+
+def removed():
+    return run("rmmod", BRIDGE, check=False).returncode == 0
+
+
+def test_unloaded_and_removed(lab, by_the_bridge):
+    """Refused while a connection has the scheduler; then nothing of it is left."""
+    try:
+        ok("load", "bpf_ecf")
+        lab.server.scheduler = "bpf_ecf"
+        with connection(lab, subflows=1) as conn:
+            download(conn, 10_000).finish()
+            busy = run("rmmod", BRIDGE, check=False)
+            assert busy.returncode != 0 and "in use" in busy.stderr
+        lab.server.scheduler = "default"
+        ok("unload", "bpf_ecf")
+        assert available() == {"default"}
+        until(removed, 30, "rmmod of the unused bridge")
+        assert not os.path.isdir(f"/sys/module/{BRIDGE}")
+    finally:
+        run("modprobe", BRIDGE)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+"""vmtest.sh asks for what it needs: root, by sudo where there is one, and says it where there is none."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+
+def vmtest(*words, path=None, user=NOBODY):
+    """Runs it as somebody who has not made build/ and cannot write there."""
+    env = {
+        **os.environ,
+        "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"],
+    }
+    env.pop("VMTEST_IN_USERNS", None)
+    command = [
+        "setpriv",
+        f"--reuid={user}",
+        "--clear-groups",
+        TOP / "vmtest.sh",
+        *words,
+    ]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def sudo(tmp_path):
+    """Prints what it is given, as nothing here may become root."""
+    tmp_path.chmod(0o755)
+    for parent in (tmp_path.parent, tmp_path.parent.parent):
+        parent.chmod(0o755)
+    program = tmp_path / "sudo"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    return tmp_path
+
+
+def test_it_goes_on_with_sudo(sudo):
+    done = vmtest("run", "--kernel", "lts", "--", "echo", "a b", path=sudo)
+    words = done.stdout.splitlines()
+    assert words[-7:] == [
+        str(TOP / "vmtest.sh"),
+        "run",
+        "--kernel",
+        "lts",
+        "--",
+        "echo",
+        "a b",
+    ]
+    assert "this needs root: going on with sudo" in done.stderr
+    # a mirror that the user named is still named
+    assert any("MIRROR" in word and "preserve-env" in word for word in words)
+
+
+def test_without_sudo_it_says_what_to_do():
+    done = vmtest("demo")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "this needs root, and there is no sudo" in done.stderr
+    assert "become root and run" in done.stderr and "uidmap" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["every", "ci"])
+def test_many_kernels_are_for_smoke(word):
+    done = vmtest("test", "--kernel", word)
+    assert done.returncode == 2
+    assert f"--kernel {word} is for smoke" in done.stderr
