@@ -33,11 +33,11 @@ endif
 
 all: loader bpf docs bench-obj guest-obj
 
-# --- schedulers: one source, one object per form of the hooks (bpf/compat.h)
+# --- schedulers: one source, one object per form of the hooks (bpf/kernel/compat.h)
 
-SCHEDULERS := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/*.bpf.c))
+SCHEDULERS := $(patsubst bpf/schedulers/%.bpf.c,%,$(wildcard bpf/schedulers/*.bpf.c))
 BPF_OBJS := $(foreach s,$(SCHEDULERS),$(B)/bpf/bpf_$(s).bpf.o $(B)/bpf/bpf_$(s).pre615.bpf.o)
-BPF_HEADERS := $(wildcard bpf/*.h include/*.h)
+BPF_HEADERS := $(wildcard bpf/*/*.h include/*/*.h)
 BPF_WARN := -Wall -Wextra -Werror -Wno-unused-parameter
 # Debian's clang does not look into the multiarch directory for -target bpf
 BPF_SYS := -idirafter /usr/include/$(shell uname -m)-linux-gnu
@@ -53,10 +53,10 @@ endef
 
 bpf: $(BPF_OBJS)
 
-$(B)/bpf/bpf_%.pre615.bpf.o: bpf/%.bpf.c $(BPF_HEADERS)
+$(B)/bpf/bpf_%.pre615.bpf.o: bpf/schedulers/%.bpf.c $(BPF_HEADERS)
 	$(call bpf_compile,-DMPS_PRE615)
 
-$(B)/bpf/bpf_%.bpf.o: bpf/%.bpf.c $(BPF_HEADERS)
+$(B)/bpf/bpf_%.bpf.o: bpf/schedulers/%.bpf.c $(BPF_HEADERS)
 	$(call bpf_compile,)
 
 # --- the command
@@ -70,6 +70,10 @@ include bench/bench.mk
 # --- programs of the guest's tests
 
 include tests/guest/guest.mk
+
+# --- fuzz targets
+
+include tests/fuzz/fuzz.mk
 
 # --- the bridge
 
@@ -87,7 +91,7 @@ include packaging/install.mk
 # --- checks
 
 C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
-SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
+SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run tests/selftests/bin/ip)
 
 check-host:
 	$(Q)$(PYTHON) -m pytest -q -ra tests/host
@@ -104,4 +108,4 @@ format:
 
 clean:
 	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
-		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/mptcp-sched $(EXPORTER)
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/fuzz $(B)/mptcp-sched $(EXPORTER)

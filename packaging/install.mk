@@ -17,6 +17,8 @@ HOOKDIR ?= /usr/share/containers/oci/hooks.d
 
 # into DIRECTORY MODE FILE...: lines of the table (install.sh)
 into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)
+# The same, for headers: their folders are kept
+into_tree = $(foreach f,$(3),$(2) $(f) $(1)/$(patsubst bpf/%,%,$(patsubst include/%,%,$(f)))\n)
 
 # Made from the command's own tables: packaging/man/NAME.SECTION.in, and the completion
 MANUALS := $(patsubst packaging/man/%.in,$(B)/man/%,$(wildcard packaging/man/*.in))
@@ -46,7 +48,7 @@ INSTALLED = \
 	$(call into,$(SBINDIR),0755,$(B)/mptcp-sched) \
 	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
 	$(call into,$(BPFDIR),0755,$(EXPORTER)) \
-	$(call into,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
+	$(call into_tree,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
 	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md docs/*.json)) \
 	$(call into,$(DATADIR)/mptcp-sched/grafana,0644,$(wildcard contrib/grafana/*.json)) \
 	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
@@ -62,15 +64,15 @@ install: loader bpf docs $(MADE)
 uninstall:
 	$(Q)DESTDIR='$(DESTDIR)' packaging/install.sh uninstall $(MANIFEST)
 
-# --- Debian packages, made anew when something of theirs has changed
+# --- packages, made anew when something of theirs has changed
 
-DEB_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile \
-	$(foreach d,bpf include kmod loader loader/bpf,$(d)/*) dist/*)
+PACKAGE_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile LICENSE \
+	$(foreach d,bpf include kmod loader loader/bpf loader/exporter,$(d)/*) dist/* contrib/*/*)
 
-.PHONY: deb
-deb: $(B)/deb/.made
+.PHONY: deb rpm
+deb rpm: %: $(B)/%/.made
 
-$(B)/deb/.made: $(DEB_SOURCES)
-	$(call say,DEB,$(VERSION))
-	$(Q)packaging/deb.sh $(VERSION) $(CURDIR)/$(B)/deb >$(B)/deb.log 2>&1 || { tail -n 30 $(B)/deb.log; exit 1; }
+$(B)/%/.made: packaging/%.sh $(PACKAGE_SOURCES)
+	$(call say,$*,$(VERSION))
+	$(Q)$< $(VERSION) $(CURDIR)/$(B)/$* >$(B)/$*.log 2>&1 || { tail -n 30 $(B)/$*.log; exit 1; }
 	$(Q)touch $@

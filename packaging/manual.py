@@ -23,6 +23,7 @@ from pathlib import Path
 KINDS = [
     (r"NAME\|PATH\|PID", "netns"),
     (r"=VALUE", "tunable"),
+    (r"TUNABLE", "tunable-name"),
     (r"CONTAINER|ID-or-NAME", "container"),
     (r"COMMAND", "command"),
     (r"FILE\.o", "loadable"),
@@ -32,9 +33,7 @@ KINDS = [
 
 
 def ask(program, word):
-    done = subprocess.run(
-        [program, "--json", word], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([program, "--json", word], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -62,9 +61,7 @@ def paragraph(lines):
     made = []
     for line in lines:
         entry = re.fullmatch(r"  (\S+): (.*)", line)
-        made.append(
-            item(rf"\fB{plain(entry[1])}\fR", entry[2]) if entry else rich(line)
-        )
+        made.append(item(rf"\fB{plain(entry[1])}\fR", entry[2]) if entry else rich(line))
     return "\n".join(made)
 
 
@@ -101,9 +98,7 @@ def command_section(command, options):
     text = f'.SS "{synopsis(command)}"\n{rich(sentence(command["text"]))}\n'
     if command["details"]:
         text += details(command["details"])
-    text += "".join(
-        option(options[command["name"], name]) + "\n" for name in command["options"]
-    )
+    text += "".join(option(options[command["name"], name]) + "\n" for name in command["options"])
     if command["capabilities"]:
         text += ".PP\nCapabilities:\n"
         text += "\n".join(capability(c) for c in command["capabilities"]) + "\n"
@@ -118,9 +113,7 @@ def wrapped(text):
         if stands or line.startswith(".") or made[-1] == ".TP":
             made.append(line)
         else:
-            made += textwrap.wrap(
-                line, 79, break_long_words=False, break_on_hyphens=False
-            )
+            made += textwrap.wrap(line, 79, break_long_words=False, break_on_hyphens=False)
     # what a line now begins with may not look like a request
     return "\n".join(re.sub(r"^'", r"\\&'", line) for line in made) + "\n"
 
@@ -134,29 +127,19 @@ def tunables(scheduler):
     rows = [f".SS {scheduler['name']}\n{rich(scheduler['about'])}"]
     for t in scheduler["tunables"]:
         name = rf"\fB{plain(t['name'])}\fR"
-        rows.append(
-            item(f"{name} ({t['default']}; {t['min']} to {t['max']})", t["text"])
-        )
+        rows.append(item(f"{name} ({t['default']}; {t['min']} to {t['max']})", t["text"]))
     return "\n".join(rows)
 
 
 def fill_manual(help_, schedulers):
-    options = {
-        (c, opt["name"]): opt for opt in help_["options"] for c in opt["commands"]
-    }
+    options = {(c, opt["name"]): opt for opt in help_["options"] for c in opt["commands"]}
     everywhere = [option(opt) for opt in help_["options"] if opt["every_command"]]
     return {
-        "COMMANDS": "".join(
-            command_section(c, options) for c in help_["commands"]
-        ).rstrip(),
+        "COMMANDS": "".join(command_section(c, options) for c in help_["commands"]).rstrip(),
         "OPTIONS": "\n".join(everywhere),
         "TUNABLES": "\n".join(map(tunables, schedulers)),
-        "EXIT_STATUS": "\n".join(
-            item(c["code"], c["text"]) for c in help_["exit_codes"]
-        ),
-        "FILES": "\n".join(
-            item(rf"\fI{plain(f['path'])}\fR", f["text"]) for f in help_["files"]
-        ),
+        "EXIT_STATUS": "\n".join(item(c["code"], c["text"]) for c in help_["exit_codes"]),
+        "FILES": "\n".join(item(rf"\fI{plain(f['path'])}\fR", f["text"]) for f in help_["files"]),
     }
 
 
@@ -183,9 +166,7 @@ def spelled(opt):
 def fill_completion(help_, schedulers):
     options = help_["options"]
     everywhere = [f"--{o['name']}" for o in options if o["every_command"]]
-    valued = [
-        (s, [kind(o["value"])]) for o in options if o["value"] for s in spelled(o)
-    ]
+    valued = [(s, [kind(o["value"])]) for o in options if o["value"] for s in spelled(o)]
     commands = [(c["name"], c) for c in help_["commands"]]
     operands = [(n, [kind(w) for w in c["synopsis"].split()]) for n, c in commands]
     return {
@@ -195,9 +176,7 @@ def fill_completion(help_, schedulers):
         "OPTIONS_OF": cases((n, [f"--{o}" for o in c["options"]]) for n, c in commands),
         "KIND_OF_VALUE": cases(valued),
         "KINDS_OF_WORDS": cases(operands),
-        "TUNABLES_OF": cases(
-            (s["name"], [t["name"] for t in s["tunables"]]) for s in schedulers
-        ),
+        "TUNABLES_OF": cases((s["name"], [t["name"] for t in s["tunables"]]) for s in schedulers),
     }
 
 
