@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests' tests can be found: a name that moved shows here, not after the kernels have booted."""
 
+import os
 import subprocess
 import sys
 
@@ -12,6 +13,11 @@ from hostlib import TOP
 def test_every_module_of_the_guests_is_found(marks):
     words = ("--collect-only", "-q", "-p", "no:cacheprovider", "-m", marks, "tests/guest")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=TOP, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", *words],
+        cwd=TOP,
+        env=os.environ | {"PATH": f"{TOP / 'build'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
