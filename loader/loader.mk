@@ -11,7 +11,9 @@ LOADER_CFLAGS = $(CFLAGS) -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter
 	$(shell $(PKG_CONFIG) --cflags $(LOADER_LIBS))
 # libbpf is linked statically: the distribution's own may be too old (cli/error.h)
 # and so is libmnl, which one command needs and all would pay for
-LOADER_LDLIBS = -l:libbpf.a -l:libmnl.a $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
+LIBBPF ?= -l:libbpf.a
+LIBMNL ?= -l:libmnl.a
+LOADER_LDLIBS = $(LIBBPF) $(LIBMNL) $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
 
 LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats cmd,loader/$(d)/*.c))
 LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o

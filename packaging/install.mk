@@ -69,8 +69,8 @@ uninstall:
 PACKAGE_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile LICENSE \
 	$(foreach d,bpf include kmod loader loader/bpf loader/exporter,$(d)/*) dist/* contrib/*/*)
 
-.PHONY: deb rpm
-deb rpm: %: $(B)/%/.made
+.PHONY: deb rpm arch
+deb rpm arch: %: $(B)/%/.made
 
 $(B)/%/.made: packaging/%.sh $(PACKAGE_SOURCES)
 	$(call say,$*,$(VERSION))

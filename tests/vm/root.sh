@@ -37,7 +37,10 @@ services=(crun podman systemd)
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
 # What makes and checks the packages and the man pages; lz4: boot images are packed with that, too.
-package=(build-essential debhelper dh-dkms lintian lz4 mandoc groff-base man-db rpm rpmlint elfutils)
+package=(
+	build-essential debhelper dh-dkms lintian lz4 mandoc groff-base man-db rpm rpmlint elfutils
+	makepkg pacman-package-manager libarchive-tools
+)
 # What headers are made with where the archive has none of a kernel (fetch-kernel.sh).
 headers=(bc bison flex libssl-dev python3-pyelftools xz-utils zstd)
 from_next=(libbpf1 libbpf-dev)
