@@ -96,7 +96,7 @@ static __always_inline __u32 mps_sndbuf_wanted(const struct mps_conn *c, __u32 p
 
 static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps_conn *c)
 {
-	const __u32 how = cover;
+	const __u32 how = queue_cap;
 
 	if (how)
 		mps_cover(c, how < 2 || mps_writer_waits(msk));
@@ -136,7 +136,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 
 	mps_snap_conn(msk, st, &r);
 	mps_snap_paths(msk, st, &r, p);
-	st->snap.fit = (__u16)(st->snap.unit * fit / 1000);
+	st->snap.fit = (__u16)(st->snap.unit * min_room / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	mps_cover_repairs(msk, &st->snap);

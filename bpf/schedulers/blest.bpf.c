@@ -7,7 +7,8 @@
  * Use it where windows are small for the paths, such as receivers with little
  * memory. Where the window is large it is bpf_minrtt: it does not look at how
  * long the rest of a transfer takes; bpf_ecf does. The policy is in
- * include/policy/blest.h; --set whole=0 --set rate=0 --set fit=0 --set cover=0 is the paper's.
+ * include/policy/blest.h; --set whole_fragment=0 --set rate_bound=0 --set min_room=0 --set
+ * queue_cap=0 is the paper's.
  */
 #include "frame/scheduler.h"
 #include "policy/blest.h"
@@ -18,8 +19,12 @@ MPS_TUNABLE(lambda_min, 1000, 1, 16000, 1000, "the factor's lower bound, stronge
 MPS_TUNABLE(lambda_max, 1300, 1, 16000, 1000, "the factor's upper bound");
 MPS_TUNABLE(lambda_step, 40, 0, 1000, 1000,
 	    "what blocking adds to it; a quarter comes off without");
-MPS_TUNABLE(whole, 1, 0, 1, 1, "estimates count the whole fragment that a choice hands over");
-MPS_TUNABLE(rate, 1, 0, 1, 1, "the fast subflow may send no more than it was seen to deliver");
+MPS_WAS(whole_fragment, whole);
+MPS_TUNABLE(whole_fragment, 1, 0, 1, 1,
+	    "estimates count the whole fragment that a choice hands over");
+MPS_WAS(rate_bound, rate);
+MPS_TUNABLE(rate_bound, 1, 0, 1, 1,
+	    "the fast subflow may send no more than it was seen to deliver");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -28,8 +33,8 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 		.min = lambda_min,
 		.max = lambda_max,
 		.step = lambda_step,
-		.whole = whole,
-		.rate = rate,
+		.whole = whole_fragment,
+		.rate = rate_bound,
 	};
 
 	return mps_blest_pick(c, priv, &o);

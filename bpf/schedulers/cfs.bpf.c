@@ -7,19 +7,20 @@
  * end does not wait for a slow path, at the price of sending the tail twice. It
  * predicts nothing, so a long transfer gives a slow path as much as minRTT does,
  * but for what would block the peer's window. The policy is in include/policy/cfs.h;
- * --set window=0 --set fit=0 --set cover=0 is the paper's.
+ * --set window_wait=0 --set min_room=0 --set queue_cap=0 is the paper's.
  */
 #include "frame/scheduler.h"
 #include "policy/cfs.h"
 
 MPS_COMMON_TUNABLES(500, 2, 1);
+MPS_WAS(window_wait, window);
 MPS_TUNABLE(
-	window, 1000, 0, 16000, 1000,
-	"factor of BLEST's wait, while more waits than the peer's window takes; 0: no such wait");
+	window_wait, 1000, 0, 16000, 1000,
+	"factor of BLEST's wait, used while more is to be sent than the peer's window takes; 0: no wait");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_cfs_pick(c, priv, window);
+	return mps_cfs_pick(c, priv, window_wait);
 }
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)

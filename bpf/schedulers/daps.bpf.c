@@ -5,14 +5,16 @@
  *
  * Use it to compare with: it is the baseline of ecf-conext17, where it does
  * worst. It relies on the ratio of RTTs, which change as queues fill. With
- * --set patient=1, the paper's form, it waits for the turn of a subflow that is
+ * --set wait_turn=1, the paper's form, it waits for the turn of a subflow that is
  * full while others have room. The policy is in include/policy/daps.h.
  */
 #include "frame/scheduler.h"
 #include "policy/daps.h"
 
 MPS_COMMON_TUNABLES(500, 2, 1);
-MPS_TUNABLE(patient, 0, 0, 1, 1, "wait for the turn of a full subflow while others have room");
+MPS_WAS(wait_turn, patient);
+MPS_TUNABLE(wait_turn, 0, 0, 1, 1,
+	    "1: wait for the turn of a full subflow while others have room (the paper); 0: go on");
 
 _Static_assert(sizeof(struct mps_daps_state) <= MPS_PRIV_BYTES, "state of a connection");
 
@@ -24,7 +26,7 @@ static __always_inline __u32 given(struct sock *ssk, const struct tcp_sock *tp)
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_daps_pick(c, priv, patient);
+	return mps_daps_pick(c, priv, wait_turn);
 }
 
 MPS_POLICY(daps, .pick = pick, .metric = given);

@@ -5,26 +5,35 @@
  * Use it for little data that must not be late, over paths that lose packets or
  * die. It costs as many times the bytes as there are paths. What arrives in the moment before
  * its copies are made has none, and a path that falls behind the first misses parts: with
- * --set ahead=64, and then --set batch=1, they do not, at the price of a round trip in which
- * nothing is sent, per batch or per fragment (up to 32 KB); before 7.3 that is so in any case.
+ * --set overlap=64, and then --set batch_fragments=1, they do not, at the price of a round trip in
+ * which nothing is sent, per batch or per fragment (up to 32 KB); before 7.3 that is so in any
+ * case.
  * --set strict=0 copies only what is still the oldest data when its turn comes. The policy is in
  * include/policy/redundant.h.
  */
 #include "frame/scheduler.h"
 #include "policy/redundant.h"
 
-MPS_TUNABLE(strict, 1, 0, 1, 1, "data in batches, each copied when all before it is acknowledged");
-MPS_TUNABLE(windows, 8, 1, 64, 1,
-	    "strict: windows per batch, all but the first in the subflows' own queues");
-/* up to MPS_PASS_FRAGMENTS - 1 */
-MPS_TUNABLE(batch, 63, 1, 63, 1, "strict: most fragments per batch, from 7.3 on; before it is one");
 MPS_TUNABLE(
-	ahead, 2, 1, 64, 1,
-	"strict: fragments of a batch whose end the next does not wait for, 64: it always waits");
+	strict, 1, 0, 1, 1,
+	"1: data in batches, each copied when all before is acknowledged; 0: copies of the oldest only");
+MPS_WAS(batch_windows, windows);
+MPS_TUNABLE(
+	batch_windows, 8, 1, 64, 1,
+	"strict: windows of data per batch; all but the first wait in the subflows' own queues");
+MPS_WAS(batch_fragments, batch);
+/* up to MPS_PASS_FRAGMENTS - 1 */
+MPS_TUNABLE(batch_fragments, 63, 1, 63, 1,
+	    "strict: most fragments (up to 32 KB) per batch; always one before 7.3");
+MPS_WAS(overlap, ahead);
+MPS_TUNABLE(
+	overlap, 2, 1, 64, 1,
+	"strict: the next batch does not wait for the end of one of so many fragments; 64: always waits");
 
 /*
- * fit: a batch waits in queues in any case. cover: what is late on one path is on time on another.
- * penalise: who leads fills the peer's window since it is the first of all, and not by being slow.
+ * min_room: a batch waits in queues in any case. queue_cap: what is late on one path is on time on
+ * another. penalise: who leads fills the peer's window since it is the first of all, and not by
+ * being slow.
  */
 MPS_COMMON_TUNABLES(0, 0, 0);
 
@@ -59,7 +68,7 @@ static __always_inline bool too_early(const struct mps_subflow_store *s, __u32 u
 
 static __always_inline __u32 most(void)
 {
-	return mps_passes_go_on() ? batch : 1;
+	return mps_passes_go_on() ? batch_fragments : 1;
 }
 
 static __always_inline __u32 room(const struct mps_conn *c, __u32 path)
@@ -74,8 +83,8 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	const struct mps_redundant_options o = {
 		.strict = strict,
 		.most = most(),
-		.windows = windows,
-		.ahead = ahead,
+		.windows = batch_windows,
+		.ahead = overlap,
 	};
 
 	return mps_redundant_pick(c, priv, &o);
@@ -83,7 +92,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 {
-	return mps_redundant_copies(c, priv, windows);
+	return mps_redundant_copies(c, priv, batch_windows);
 }
 
 /* Copies are wanted for all that is given out, not only for its end. */

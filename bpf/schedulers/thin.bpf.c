@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bpf_thin: thin streams (thin-streams, Fig. 2 and section IV). minRTT; a path
- * that was not used for `probe` RTTs gets a copy of the end of a burst, so that
- * its RTT stays known; with --set delay=1 the order is by one-way delay.
+ * that was not used for `probe_after` RTTs gets a copy of the end of a burst, so that
+ * its RTT stays known; with --set by_delay=1 the order is by one-way delay.
  *
  * Use it for requests and answers, games, remote shells. A copy is at most
- * `length` segments, once per path and `probe` RTTs, never in the middle of a
+ * `probe_segments` segments, once per path and `probe_after` RTTs, never in the middle of a
  * transfer. An answer takes the best path only if the peer uses bpf_thin too.
  *
  * One-way delays need timestamps that compare: the peer has to run with
@@ -17,11 +17,16 @@
 #include "frame/scheduler.h"
 #include "policy/thin.h"
 
+MPS_WAS(probe_after, probe);
 /* The paper has 5; what is sent after 4 is known after 5, and a fall from 160 ms within 1 s. */
-MPS_TUNABLE(probe, 4, 0, 1000, 1, "probe a path not used for so many of its RTTs, 0: never");
-MPS_TUNABLE(delay, 0, 0, 1, 1, "order by one-way delay, where timestamps allow it");
+MPS_TUNABLE(probe_after, 4, 0, 1000, 1,
+	    "RTTs without data after which a path is probed by a copy; 0: never");
+MPS_WAS(by_delay, delay);
+MPS_TUNABLE(by_delay, 0, 0, 1, 1,
+	    "1: order by one-way delay, where timestamps allow it; 0: by RTT");
 MPS_TUNABLE(samples, 3, 0, 3, 1, "order by the least of so many newest samples, 0: by srtt");
-MPS_TUNABLE(length, 2, 1, 45, 1, "most segments of a probe");
+MPS_WAS(probe_segments, length);
+MPS_TUNABLE(probe_segments, 2, 1, 45, 1, "most segments of a probe");
 MPS_COMMON_TUNABLES(500, 2, 1);
 
 static __always_inline struct mps_thin_subflow *thin_state(struct mps_subflow_store *s)
@@ -39,7 +44,7 @@ static __always_inline void see_path(const struct mps_look *l, struct mps_path *
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
 	const struct mps_thin_options o = {
-		.probe = mps_writer_waits(l->msk) ? 0 : probe,
+		.probe = mps_writer_waits(l->msk) ? 0 : probe_after,
 		.samples = samples,
 	};
 
@@ -56,7 +61,7 @@ static __always_inline void segment(struct sock *ssk, const struct sk_buff *skb,
 
 static __always_inline bool asks(void)
 {
-	return copy || probe;
+	return copy || probe_after;
 }
 
 static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
@@ -67,17 +72,17 @@ static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
 static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
 				       void *priv)
 {
-	return mps_thin_ends_burst(c, v->path, v->bytes, length);
+	return mps_thin_ends_burst(c, v->path, v->bytes, probe_segments);
 }
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
-	return mps_thin_pick(c, priv, delay);
+	return mps_thin_pick(c, priv, by_delay);
 }
 
 static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 {
-	return mps_thin_probes(c, length) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
+	return mps_thin_probes(c, probe_segments) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
 }
 
 MPS_POLICY(thin, .pick = pick, .copies = copies, .see_path = see_path, .segment = segment,

@@ -40,11 +40,9 @@ static enum exit_code get_one(output_t *list, const struct tunable_live *l, cons
 {
 	const struct tunable *t = tunable_table_find(&l->tunables, name, strlen(name));
 	enum exit_code ret;
-	char hint[512];
 
-	tunable_table_describe(&l->tunables, hint, sizeof(hint));
 	if (!t)
-		return fail(EX_FAILED, hint, "no tunable %s", name);
+		return tunable_table_unknown(&l->tunables, name, strlen(name));
 	ret = output_value(list, l, t);
 	if (ret == EX_OK)
 		output_line("%s", json_object_get_string(output_at(list, "0.value")));

@@ -8,6 +8,7 @@
 #include "sched/tunable_table.h"
 
 #define TAG_TUNABLE "mps:tunable:"
+#define TAG_WAS "mps:was:"
 #define HINT_MACRO "MPS_TUNABLE() of bpf/frame/tunables.h makes one"
 
 const char *const tunable_section[NR_TUNABLE_SECTIONS] = { ".rodata", ".data" };
@@ -41,6 +42,32 @@ static bool find_place(const struct btf *btf, __u32 var, struct tunable *t)
 	return false;
 }
 
+/* What a tag of a variable says behind this prefix; NULL: it is not one of those. */
+static const char *tag_text(const struct btf *btf, __u32 id, const char *prefix)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	const char *tag = name_of(btf, id);
+
+	if (!btf_is_decl_tag(type) || btf_decl_tag(type)->component_idx != -1 ||
+	    strncmp(tag, prefix, strlen(prefix)))
+		return NULL;
+	return tag + strlen(prefix);
+}
+
+/* The name that the variable had, by MPS_WAS(). */
+static const char *former_name(const struct btf *btf, __u32 var)
+{
+	const char *was;
+	unsigned int id;
+
+	for (id = 1; id < btf__type_cnt(btf); id++) {
+		was = tag_text(btf, id, TAG_WAS);
+		if (was && btf__type_by_id(btf, id)->type == var)
+			return was;
+	}
+	return NULL;
+}
+
 enum exit_code tunable_table_read(struct tunable_table *ts, const struct btf *btf)
 {
 	unsigned int id;
@@ -48,18 +75,18 @@ enum exit_code tunable_table_read(struct tunable_table *ts, const struct btf *bt
 	memset(ts, 0, sizeof(*ts));
 	for (id = 1; id < btf__type_cnt(btf); id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);
-		const char *tag = name_of(btf, id);
+		const char *tag = tag_text(btf, id, TAG_TUNABLE);
 		struct tunable t = { 0 };
 
-		if (!btf_is_decl_tag(type) || btf_decl_tag(type)->component_idx != -1 ||
-		    strncmp(tag, TAG_TUNABLE, strlen(TAG_TUNABLE)))
+		if (!tag)
 			continue;
 		t.name = name_of(btf, type->type);
+		t.was = former_name(btf, type->type);
 		if (!find_place(btf, type->type, &t))
 			return fail(EX_FAILED, HINT_MACRO,
 				    "its tunable %s is no 32-bit variable in .rodata or .data",
 				    t.name);
-		if (tunable_value_parse_tag(&t, tag + strlen(TAG_TUNABLE)))
+		if (tunable_value_parse_tag(&t, tag))
 			return fail(EX_FAILED, HINT_MACRO,
 				    "its tunable %s has a tag that is not MIN:MAX:SCALE:TEXT",
 				    t.name);
@@ -108,6 +135,23 @@ void tunable_table_describe(const struct tunable_table *ts, char *buf, size_t si
 				       with_range(&ts->t[i], one, sizeof(one)));
 }
 
+enum exit_code tunable_table_unknown(const struct tunable_table *ts, const char *name, size_t len)
+{
+	char hint[512];
+	unsigned int i;
+
+	for (i = 0; i < ts->nr; i++) {
+		const struct tunable *t = &ts->t[i];
+
+		if (!t->was || strlen(t->was) != len || strncmp(t->was, name, len))
+			continue;
+		snprintf(hint, sizeof(hint), "write %s: %s", t->name, t->text);
+		return fail(EX_FAILED, hint, "no tunable %s: it is called %s now", t->was, t->name);
+	}
+	tunable_table_describe(ts, hint, sizeof(hint));
+	return fail(EX_FAILED, hint, "no tunable %.*s", (int)len, name);
+}
+
 static enum exit_code check_word(enum exit_code code, const char *setting)
 {
 	const char *why = tunable_value_check_form(setting);
@@ -145,9 +189,8 @@ enum exit_code tunable_table_parse(const struct tunable_table *ts, const char *s
 	const char *why;
 
 	*t = tunable_table_find(ts, setting, len);
-	tunable_table_describe(ts, hint, sizeof(hint));
 	if (!*t)
-		return fail(EX_FAILED, hint, "no tunable %.*s", (int)len, setting);
+		return tunable_table_unknown(ts, setting, len);
 	why = tunable_value_parse(*t, setting[len] ? setting + len + 1 : "", value);
 	if (!why)
 		return EX_OK;

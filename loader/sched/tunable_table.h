@@ -22,6 +22,9 @@ void tunable_table_free(struct tunable_table *ts);
 const struct tunable *tunable_table_find(const struct tunable_table *ts, const char *name,
 					 size_t len);
 
+/* Says that there is none of this name, and which it is now if it had the name before. */
+enum exit_code tunable_table_unknown(const struct tunable_table *ts, const char *name, size_t len);
+
 /* "it has beta (0 to 10), ...", for hints. */
 void tunable_table_describe(const struct tunable_table *ts, char *buf, size_t size);
 

@@ -16,6 +16,7 @@ extern const char *const tunable_section[NR_TUNABLE_SECTIONS];
 
 struct tunable {
 	const char *name, *text; /* owned by the object's BTF */
+	const char *was;	 /* the name that it had before, or NULL */
 	__u32 min, max, scale;
 	__u32 def; /* as compiled; of an object before it is loaded */
 	enum tunable_section section;

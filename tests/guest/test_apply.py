@@ -81,7 +81,7 @@ scheduler = bpf_ecf
 def test_what_has_drifted_is_put_right_and_nothing_else(conf, net):
     path = conf(f"[load]\nbpf_ecf = beta=0.5\n[netns]\n{net.name} = bpf_ecf\n")
     apply(path)
-    ok("set", "bpf_ecf", "beta=1", "grow=0")
+    ok("set", "bpf_ecf", "beta=1", "slow_start=0")
     ok("load", "bpf_minrtt")
     assert told(apply(path)) == [("set", "bpf_ecf")] * 2
     assert values("bpf_ecf")["beta"] == 0.5 and values("bpf_ecf")["grow"] == 1

@@ -93,10 +93,10 @@ def test_the_end_comes_by_the_fast_path(event):
 # bytes of the receive buffer; about half of that is the window
 @pytest.mark.parametrize("receive", [96 << 10, 16 << 20], ids=["tight", "wide"])
 def test_it_leaves_a_tight_window_to_the_fast_path(receive):
-    """No copy mends a window that the slow path blocks while new data waits. window=0 is the control."""
+    """No copy mends a window that the slow path blocks while new data waits. window_wait=0 is the control."""
     found = []
     for factor in (0, 1):
-        ok("load", NAME, "--set", f"window={factor}")
+        ok("load", NAME, "--set", f"window_wait={factor}")
         paths = path("slow", 2, 120), path("fast", 8, 20)
         found.append(downloads(NAME, paths, [512 << 10] * 3, receive=receive))
         ok("unload", NAME)

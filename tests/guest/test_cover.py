@@ -20,7 +20,7 @@ AMPLE = 16 << 20
 
 def on_the_thin_one(shared, cover):
     """Its bytes of a download into a small receive buffer; a quarter is what its rate is worth."""
-    shared.need("bpf_minrtt", values=("copy=0", f"cover={cover}"))
+    shared.need("bpf_minrtt", values=("copy=0", f"queue_cap={cover}"))
     return sent(downloads("bpf_minrtt", UNLIKE, [SIZE], receive=TIGHT))[0]
 
 
@@ -33,7 +33,7 @@ def test_a_tight_window(_shared):
 @contextlib.contextmanager
 def warm(shared, cover):
     """(connection, bytes that the thin one had to send again) after a long upload, ample window"""
-    shared.need("bpf_minrtt", values=("copy=0", f"cover={cover}"))
+    shared.need("bpf_minrtt", values=("copy=0", f"queue_cap={cover}"))
     with bench_lab(*UNLIKE) as lab:
         lab.client.scheduler = "bpf_minrtt"
         lab.server.sysctl("ipv4/tcp_rmem", f"4096 {AMPLE} {AMPLE}")

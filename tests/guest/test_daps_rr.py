@@ -91,7 +91,7 @@ def test_daps_in_bulk(_shared):
         netlab.Path("two", mbit=8, rtt_ms=40),
     ]
     for patient in (0, 1):
-        _shared.need("bpf_daps", values=(f"patient={patient}",))
+        _shared.need("bpf_daps", values=(f"wait_turn={patient}",))
         found = downloads("bpf_daps", paths, [SIZE] * 2)
         assert sum(sent(found)) == 2 * SIZE + 1
         assert min(sent(found)) > 0.1 * sum(sent(found)), found

@@ -47,12 +47,12 @@ def test_ecf_waits_for_the_fast_path():
 PAPER = (
     "copy=0",
     "penalise=0",
-    "grow=0",
-    "rate=0",
-    "whole=0",
-    "ahead=0",
-    "fit=0",
-    "cover=0",
+    "slow_start=0",
+    "rate_bound=0",
+    "whole_fragment=0",
+    "more_data=0",
+    "min_room=0",
+    "queue_cap=0",
 )
 
 
@@ -86,7 +86,7 @@ SLOW_AND_FAR = (
 
 def given_to_the_slow_path(shared, ahead):
     """Of a long download: its share."""
-    shared.need("bpf_ecf", values=("copy=0", "penalise=0", f"ahead={ahead}"))
+    shared.need("bpf_ecf", values=("copy=0", "penalise=0", f"more_data={ahead}"))
     slow, fast = sent(downloads("bpf_ecf", SLOW_AND_FAR, [BIG]))
     assert slow + fast == BIG + 1
     return slow / BIG

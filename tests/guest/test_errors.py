@@ -87,7 +87,7 @@ CASES = {
     "tunable without a name": (
         ["load", "bpf_ecf", "--set", "=1"], USAGE, "load", "bpf_ecf", "not NAME=VALUE", "list --verbose"),
     "tunable given twice": (
-        ["load", "bpf_ecf", "--set", "beta=1", "--set", "grow=1", "--set", "beta=2"], USAGE, "load", "bpf_ecf", "beta is given twice: beta=1 and beta=2", "leave one"),
+        ["load", "bpf_ecf", "--set", "beta=1", "--set", "slow_start=1", "--set", "beta=2"], USAGE, "load", "bpf_ecf", "beta is given twice: beta=1 and beta=2", "leave one"),
     "tunable given twice, to use": (
         ["use", "bpf_ecf", "-s", "beta=1", "-s", "beta=1"], USAGE, "use", "bpf_ecf", "beta is given twice", "leave one"),
     "tunable changed twice": (

@@ -17,7 +17,7 @@ ENOUGH = 30  # looks at a subflow whose window is so large that an eighth of it 
 
 def waiting(shared, fit):
     """Bytes given to a subflow that its window did not take, in the mean of all looks."""
-    shared.need("bpf_minrtt", values=("copy=0", f"fit={fit}"))
+    shared.need("bpf_minrtt", values=("copy=0", f"min_room={fit}"))
     found = []
     with bench_lab(*LIKE) as lab:
         lab.client.scheduler = "bpf_minrtt"

@@ -65,7 +65,7 @@ def test_every_byte_on_every_path(count, rtt_ms):
     paths = [path(f"path{i}", rtt_ms=rtt_ms) for i in range(count)]
     # by default the next batch is given out ahead: what arrives before its copies are made has none
     for ahead, least in ((64, KEPT_UP), (2, NEARLY)):
-        ok("load", NAME, "--set", f"ahead={ahead}")
+        ok("load", NAME, "--set", f"overlap={ahead}")
         _, carried, _ = measure(paths)
         assert min(carried) > least * SIZE, (ahead, carried)
         assert max(carried) <= SIZE, (ahead, carried)
@@ -87,7 +87,7 @@ def test_several_windows_in_a_round_trip(rtt_ms, passes_go_on):
     seconds = {}
     for windows in (1, 8):
         # each waits for the end of the last: see below
-        ok("load", NAME, "--set", f"windows={windows}", "--set", "ahead=64")
+        ok("load", NAME, "--set", f"batch_windows={windows}", "--set", "overlap=64")
         seconds[windows], carried, _ = measure(paths, size=LONG)
         assert min(carried) > NEARLY * LONG, (windows, carried)
         assert max(carried) <= LONG, (windows, carried)
@@ -105,7 +105,7 @@ def test_the_next_batch_does_not_wait_for_the_last(ahead, passes_go_on):
     paths = [path(name, rtt_ms=80) for name in ("one", "two")]
     seconds = {}
     for least in (ahead, 64):
-        ok("load", NAME, "--set", f"ahead={least}")
+        ok("load", NAME, "--set", f"overlap={least}")
         seconds[least], carried, _ = measure(paths, size=2 * SIZE)
         assert min(carried) > NEARLY * 2 * SIZE, (least, carried)
         assert max(carried) <= 2 * SIZE, (least, carried)
@@ -165,7 +165,7 @@ def test_a_dead_path_stops_nothing(dead, ahead):
     the retransmission timer runs, or dropped in the jiffy of the last pass. One transfer
     takes 0.9 to 1.25 times as long: it may lose a round trip, or two.
     """
-    ok("load", NAME, "--set", f"ahead={ahead}")
+    ok("load", NAME, "--set", f"overlap={ahead}")
     paths = [path("one"), path("two")]
     both, alone = [], []
     for _ in range(4):

@@ -124,7 +124,7 @@ def test_an_idle_subflow_stays_fresh(labs):
 
 def test_without_probes_an_idle_subflow_carries_nothing(labs):
     lab = two_paths(labs, (20, 20), (50, 50))
-    with thin(lab, "probe=0") as conn, Wire(lab.client, "p2") as second:
+    with thin(lab, "probe_after=0") as conn, Wire(lab.client, "p2") as second:
         start = time.time()
         asking(conn, 2)
         assert not second.sent(start)
@@ -168,7 +168,7 @@ def test_requests_move_after_a_sudden_fall(labs):
 def test_without_probes_nothing_moves(labs):
     """The control of both: minRTT never hears that the other path is faster."""
     lab = two_paths(labs, (50, 50), (80, 80))
-    with thin(lab, "probe=0") as conn:
+    with thin(lab, "probe_after=0") as conn:
         asking(conn, 3, 0)
         ((_, _, found),) = fall(lab, conn, [80])
         assert settled(found)[1] > 98, found
@@ -180,7 +180,7 @@ ASYMMETRIC = ((10, 110), (50, 50))
 
 def test_application_rtt_below_the_smallest_subflow_rtt(labs):
     lab = two_paths(labs, *ASYMMETRIC)
-    with thin(lab, "delay=1", timestamps=2) as conn:
+    with thin(lab, "by_delay=1", timestamps=2) as conn:
         start = time.time()
         slowest, _ = settled(asking(conn, 4), start + 1)
         assert slowest < 63
@@ -191,7 +191,7 @@ def test_application_rtt_below_the_smallest_subflow_rtt(labs):
 def test_both_at_once(labs):
     """Probes find the faster way there; the way back stays what it was."""
     lab = two_paths(labs, (50, 50), (90, 10))
-    with thin(lab, "delay=1", timestamps=2) as conn:
+    with thin(lab, "by_delay=1", timestamps=2) as conn:
         start = time.time()
         slowest, fastest = settled(asking(conn, 2), start + 1)
         assert slowest < 63 and fastest > 57
@@ -204,7 +204,7 @@ def test_both_at_once(labs):
 def test_clocks_that_do_not_compare(labs):
     """Linux's default, a random offset per subflow: order by RTT, and it says so."""
     lab = two_paths(labs, *ASYMMETRIC)
-    with thin(lab, "delay=1", timestamps=1) as conn:
+    with thin(lab, "by_delay=1", timestamps=1) as conn:
         start = time.time()
         assert median(asking(conn, 3, 0), start + 1) > 98
         assert of_client(conn)["notes"] == ["clocks"]
@@ -217,7 +217,7 @@ def test_a_subflow_without_timestamps(labs):
     lab = labs(Path(), Path())
     for i, (out, back) in enumerate(ASYMMETRIC, 1):
         delays(lab, i, out, back)
-    with thin(lab, "delay=1", timestamps=2, subflows=1) as conn:
+    with thin(lab, "by_delay=1", timestamps=2, subflows=1) as conn:
         asking(conn, 0.5, 0)
         assert of_client(conn)["notes"] == []
         lab.client.sysctl("ipv4/tcp_timestamps", 0)

@@ -49,15 +49,15 @@ def values(name):
 def test_set_and_get(none_loaded):
     ok("load", "bpf_ecf", "--set", "beta=0.5", "--set", "copy=0")
     start = values("bpf_ecf")
-    assert (start["beta"], start["copy"], start["ahead"]) == (0.5, 0, 0.25)
-    done = ok("set", "bpf_ecf", "beta=0.125", "grow=0")
+    assert (start["beta"], start["copy"], start["more_data"]) == (0.5, 0, 0.25)
+    done = ok("set", "bpf_ecf", "beta=0.125", "slow_start=0")
     assert done["changed"] == [
         {"name": "beta", "before": 0.5, "value": 0.125},
-        {"name": "grow", "before": 1, "value": 0},
+        {"name": "slow_start", "before": 1, "value": 0},
     ]
     assert beta_in_kernel() == 125
     assert in_kernel("rodata")["copy"] == 0
-    assert values("bpf_ecf") == start | {"beta": 0.125, "grow": 0}
+    assert values("bpf_ecf") == start | {"beta": 0.125, "slow_start": 0}
     assert sched("get", "bpf_ecf", "beta").out == "0.125\n"
     (one,) = ok("get", "bpf_ecf", "copy")["tunables"]
     assert one["live"] is False and one["value"] == 0
@@ -77,15 +77,20 @@ REFUSED = {
         "--set copy",
     ),
     "a good one and one out of range": (
-        ["beta=1", "ahead=2"],
-        "ahead=2: out of range",
+        ["beta=1", "more_data=2"],
+        "more_data=2: out of range",
         "0 to 1",
     ),
     "too fine": (["beta=0.00001"], "finer", "beta"),
     "no number": (["beta=nan"], "not a decimal number", "list --verbose"),
     "twice": (["beta=1", "beta=2"], "beta is given twice", "leave one"),
     "unknown": (["beta=1", "gamma=1"], "no tunable gamma", "beta"),
-    "malformed": (["beta=1", "grow"], "grow is not NAME=VALUE", "list --verbose"),
+    "former name": (
+        ["beta=1", "grow=0"],
+        "no tunable grow: it is called slow_start now",
+        "slow_start",
+    ),
+    "malformed": (["beta=1", "slow_start"], "slow_start is not NAME=VALUE", "list --verbose"),
 }
 
 
@@ -131,10 +136,10 @@ def test_a_live_change_shows_in_the_next_decisions(labs, none_loaded):
         conn.client.sendall(b"x")  # what has decided nothing has no counters
         assert conn.server.recv(1)
         assert probed(conn, 2) > 0
-        ok("set", "bpf_thin", "probe=0")
+        ok("set", "bpf_thin", "probe_after=0")
         probed(conn, 0.5)  # what was asked for before
         assert probed(conn, 2) == 0
-        ok("set", "bpf_thin", "probe=2")
+        ok("set", "bpf_thin", "probe_after=2")
         assert probed(conn, 2) > 0
 
 
