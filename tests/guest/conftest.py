@@ -30,6 +30,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
     )
+    parser.addoption("--random-seed", type=int, default=1, help="of test_random.py")
+    parser.addoption("--random-steps", type=int, default=25, help="of each of its sequences")
     parser.addoption(
         "--kernel-only",
         action="store_true",
