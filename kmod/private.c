@@ -57,6 +57,26 @@ unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow
 	return subflow->stale_count;
 }
 
+_Bool msb_subflow_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->backup || subflow->request_bkup;
+}
+
+/* So many rounds without progress are over, and the last segment came at that time. */
+void msb_count_rounds(struct mptcp_subflow_context *subflow, unsigned int rounds,
+		      unsigned int rcv_tstamp)
+{
+	subflow->stale_rcv_tstamp = rcv_tstamp;
+	subflow->stale_count = (__u8)rounds;
+}
+
+/* As the core does in its next round (mptcp_pm_chk_stale()), which may be long in coming. */
+void msb_forget_rounds(struct mptcp_subflow_context *subflow, unsigned int rcv_tstamp)
+{
+	if (!subflow->stale && subflow->stale_rcv_tstamp != rcv_tstamp)
+		subflow->stale_count = 0;
+}
+
 /* stale: given up already, not a matter of counting any more */
 void msb_forgive_round(struct mptcp_subflow_context *subflow)
 {

@@ -56,9 +56,12 @@
 		    "the send buffer takes what all carry in the slowest's round trip");    \
 	MPS_TUNABLE(penalise, penalise_default, 0, 1, 1,                                    \
 		    "a subflow that fills the peer's window gets less of its own");         \
+	MPS_TUNABLE(silence, 50, 0, 10000, 1,                                               \
+		    "ms without an answer, beyond what its RTT explains, after which a "    \
+		    "subflow is left; 0: left to the kernel");                              \
 	typedef int mps_common_tunables
 
 extern const volatile __u32 copy;
-extern volatile __u32 fit, cover, sndbuf, penalise;
+extern volatile __u32 fit, cover, sndbuf, penalise, silence;
 
 #endif /* MPS_BPF_TUNABLE_H */
