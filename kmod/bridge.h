@@ -68,8 +68,8 @@ struct sock *msb_subflow_conn(const struct mptcp_subflow_context *subflow);
 _Bool msb_subflow_can_send(const struct mptcp_subflow_context *subflow, int state);
 unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow);
 _Bool msb_subflow_is_backup(const struct mptcp_subflow_context *subflow);
-void msb_count_rounds(struct mptcp_subflow_context *subflow, unsigned int rounds,
-		      unsigned int rcv_tstamp);
+_Bool msb_count_rounds(struct mptcp_subflow_context *subflow, unsigned int rounds,
+		       unsigned int rcv_tstamp);
 void msb_forget_rounds(struct mptcp_subflow_context *subflow, unsigned int rcv_tstamp);
 void msb_forgive_round(struct mptcp_subflow_context *subflow);
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk);

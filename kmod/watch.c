@@ -20,7 +20,7 @@
 #include "kernel_private.h"
 #include "silence.h"
 
-#define MSB_LOOK_MIN 2		/* jiffies between two looks */
+#define MSB_LOOK_MIN 1		/* jiffies between two looks */
 #define MSB_LOOK_STALE (HZ / 2) /* the same, while one is given up */
 #define MSB_TRY_EACH HZ
 /* They are a byte, and count as long as the subflow lives: it ends by time, not by them. */
@@ -95,7 +95,7 @@ static enum msb_state msb_look_at(struct mptcp_subflow_context *subflow, u32 sla
 	us = msb_until(ssk, slack_us);
 	if (!us)
 		return MSB_SILENT;
-	*left = us == MSB_NO_SILENCE ? MSB_TRY_EACH : usecs_to_jiffies(us) + 1;
+	*left = us == MSB_NO_SILENCE ? MSB_TRY_EACH : usecs_to_jiffies(us);
 	return MSB_ANSWERS;
 }
 
@@ -150,7 +150,8 @@ static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *su
 {
 	const struct sock *ssk = msb_subflow_ssk(subflow);
 
-	msb_count_rounds(subflow, rounds, READ_ONCE(tcp_sk(ssk)->rcv_tstamp));
+	if (!msb_count_rounds(subflow, rounds, READ_ONCE(tcp_sk(ssk)->rcv_tstamp)))
+		return;
 	if (!test_and_set_bit(msb_work_rtx, msb_flags(msk)))
 		msb_call(mptcp_schedule_work)((struct sock *)msk);
 }

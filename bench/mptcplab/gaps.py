@@ -19,9 +19,14 @@ def longest_gap(times, begin, end):
     return max(gaps, default=None)
 
 
-def worst_delay(messages, begin, end):
-    """Of what was due between these times."""
-    return max((delay for due, delay in messages if begin <= due < end), default=None)
+def worst_delay(messages, begin, end, late=True):
+    """Of what was due before `end` and not there before `begin`; late False: and was by `end`."""
+    found = [
+        delay
+        for due, delay in messages
+        if due < end and due + delay >= begin and (late or due + delay < end)
+    ]
+    return max(found, default=None)
 
 
 def rate(arrivals, begin, end):
@@ -75,7 +80,7 @@ def figures(log, living):
             "full": full_after(arrivals, back, ended, before),
         }
     return found | {
-        "delay_before": worst_delay(messages, begun, out),
+        "delay_before": worst_delay(messages, begun, out, late=False),
         "delay": worst_delay(messages, out, back),
-        "delay_after": worst_delay(messages, back, ended),
+        "delay_after": worst_delay([m for m in messages if m[0] >= back], back, ended),
     }

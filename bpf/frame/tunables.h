@@ -56,7 +56,7 @@
 		    "the send buffer takes what all carry in the slowest's round trip");    \
 	MPS_TUNABLE(penalise, penalise_default, 0, 1, 1,                                    \
 		    "a subflow that fills the peer's window gets less of its own");         \
-	MPS_TUNABLE(silence, 50, 0, 10000, 1,                                               \
+	MPS_TUNABLE(silence, 45, 0, 10000, 1,                                               \
 		    "ms without an answer, beyond what its RTT explains, after which a "    \
 		    "subflow is left; 0: left to the kernel");                              \
 	typedef int mps_common_tunables
