@@ -50,6 +50,22 @@ static u32 msb_quiet_us(const struct tcp_sock *tp)
 	return now > then ? min_t(u64, now - then, U32_MAX) : 0;
 }
 
+/*
+ * us that two segments take at the path's rate. A sample of one segment tells none; then it may be
+ * the slow start on a slow line, unless one segment alone is on its way.
+ */
+static u32 msb_apart_us(const struct tcp_sock *tp)
+{
+	const u32 delivered = READ_ONCE(tp->rate_delivered);
+	u64 us = 2ULL * READ_ONCE(tp->rate_interval_us);
+
+	if (delivered >= 2)
+		us = div_u64(us, delivered);
+	else
+		us = READ_ONCE(tp->packets_out) > 1 ? tp->srtt_us >> 2 : 0;
+	return min_t(u64, us, USEC_PER_SEC);
+}
+
 static u32 msb_until(struct sock *ssk, u32 slack_us)
 {
 	const struct inet_connection_sock *icsk = inet_csk(ssk);
@@ -57,16 +73,13 @@ static u32 msb_until(struct sock *ssk, u32 slack_us)
 	struct msb_flight f = {
 		.srtt = tp->srtt_us >> 3,
 		.mdev = tp->mdev_us >> 2,
+		.apart = msb_apart_us(tp),
 		.quiet = msb_quiet_us(tp),
 		.age = U32_MAX,
 		.rto = jiffies_to_usecs(icsk->icsk_rto),
 	};
-	const u32 delivered = READ_ONCE(tp->rate_delivered);
 	u32 left;
 
-	if (delivered)
-		f.apart = min_t(u64, 2ULL * READ_ONCE(tp->rate_interval_us) / delivered,
-				USEC_PER_SEC);
 	left = msb_until_silent(&f, slack_us);
 	if (left)
 		return left;

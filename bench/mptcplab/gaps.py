@@ -3,7 +3,7 @@
 
 Times are seconds of one clock. `arrivals`: (time, bytes) of each read of the application;
 `messages`: (time due, seconds until all of it was there); `samples`: (time, payload bytes of the
-victim so far). An event is at `out`, and over at `back`.
+victim so far); `stale`: (time, subflows given up so far). An event is at `out`, and over at `back`.
 """
 
 import itertools
@@ -42,6 +42,14 @@ def carries_after(samples, back):
     return None
 
 
+def given_up_after(stale, out):
+    """Seconds from the event until the sender counts one more subflow as given up; None: never."""
+    for (_, before), (t, now) in itertools.pairwise(stale):
+        if t > out and now > before:
+            return t - out
+    return None
+
+
 def full_after(arrivals, back, end, want):
     """Seconds until the first second with FULL of `want` bytes/s begins; None: never."""
     step = WINDOW / 10
@@ -61,7 +69,7 @@ def payload(received, packets):
 def figures(log, living):
     """The measures of one run, by name; None where there is nothing to say.
 
-    log: begun, out, back, ended, arrivals, messages, samples; living: bytes/s of the other path.
+    log: begun, out, back, ended, arrivals, messages, samples, stale; living: bytes/s of the other path.
     """
     begun, out, back, ended = (log[k] for k in ("begun", "out", "back", "ended"))
     arrivals, messages = log["arrivals"], log["messages"]
@@ -71,6 +79,7 @@ def figures(log, living):
         "gap": longest_gap(times, out, back),
         "gap_after": longest_gap(times, back, ended),
         "carries": carries_after(log["samples"], back),
+        "given_up": given_up_after(log["stale"], out),
     }
     if messages is None:
         before = rate(arrivals, begun, out)

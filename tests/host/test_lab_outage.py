@@ -20,6 +20,7 @@ def log(**changes):
         "arrivals": [(t, 10) for t in times],
         "messages": [(t - 0.02, 0.02) for t in times],
         "samples": [],
+        "stale": [],
     } | changes
 
 
@@ -79,6 +80,12 @@ def test_the_victim_carries_again():
     assert gaps.carries_after(samples[:3], 6) is None
 
 
+def test_a_subflow_is_given_up():
+    stale = [(3.9, 1), (4.1, 1), (4.2, 2), (4.3, 3)]
+    assert gaps.given_up_after(stale, 4) == pytest.approx(0.2)
+    assert gaps.given_up_after(stale[:2], 4) is None
+
+
 def test_acknowledgements_are_no_data():
     assert gaps.payload(received=66 * 40, packets=40) == 0
     assert gaps.payload(received=94 * 2, packets=2) == 0
@@ -104,13 +111,24 @@ def row(scheduler, **figures):
 def test_a_row_is_the_worst_of_the_seeds():
     args = outage.parse([])
     rows = [
-        row("bpf_x", gap=0.2, carries=0.5, full=1.0),
+        row("bpf_x", gap=0.2, carries=0.5, full=1.0, given_up=0.12),
         row("bpf_x", gap=0.3, carries=0.4, full=None, share_out=0.9, seed=1),
         row("plain TCP", gap=0.01, carries=None, full=0.0),
     ]
     title, _, ours, tcp, *_ = outage.lines_of(rows, args)
     assert title == "bulk, blackhole: path one (20 Mbit/s, 20 ms); bound 60 ms"
-    assert ours.split() == ["bpf_x", "10", "300", "20", "32.0", "0.900", "0.50", "never", "1.050"]
+    assert ours.split() == [
+        "bpf_x",
+        "10",
+        "300",
+        "20",
+        "32.0",
+        "0.900",
+        "0.12",
+        "0.50",
+        "never",
+        "1.050",
+    ]
     assert tcp.split()[-3:] == ["-", "0.0", "1.050"]
 
 

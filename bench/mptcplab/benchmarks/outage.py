@@ -14,6 +14,7 @@ Exit status 0: all data was right and every scheduler was in use. How long a gap
 
 import argparse
 import contextlib
+import dataclasses
 import itertools
 import random
 import time
@@ -28,7 +29,7 @@ from mptcplab.table import number, table
 NAMES = ("one", "two", "three")
 MBIT = "20/20"
 RTT_MS = "20/60"
-QUEUE_MS = 100  # of data at the path's rate
+QUEUE_MS = 100  # of data at the path's rate, behind what is on its way
 SPREAD = 0.05  # of the RTTs, by seed; 0 has the RTTs as they are
 LOADS = ("bulk", "stream", "rr1", "rr64")
 EVENTS = ("blackhole",)
@@ -40,9 +41,8 @@ def paths_of(mbit, rtt_ms, seed):
     out = []
     for name, rate, rtt in zip(NAMES, mbit, rtt_ms, strict=False):
         rtt *= 1 + (rng.uniform(-SPREAD, SPREAD) if seed else 0)
-        # the room of a path that is ten times as long, so that it is the delay that grows
-        packets = (QUEUE_MS + 10 * rtt) * rate / 8 * 1000 / 1514
-        out.append(NetPath(name, mbit=rate, rtt_ms=round(rtt, 3), limit=round(packets), seed=seed))
+        path = NetPath(name, mbit=rate, rtt_ms=round(rtt, 3), seed=seed)
+        out.append(dataclasses.replace(path, limit=outage.packets(path, QUEUE_MS)))
     return out
 
 
@@ -105,6 +105,7 @@ BULK_HEAD = (
     "gap back",
     "Mbit/s before",
     "of living",
+    "given up s",
     "carries s",
     "full s",
     "wire/byte",
@@ -115,6 +116,7 @@ MESSAGE_HEAD = (
     "delay out",
     "delay back",
     "gap out",
+    "given up s",
     "carries s",
     "wire/byte",
 )
@@ -141,6 +143,7 @@ def line_of(rows):
     never = "-" if first["scheduler"] == schedulers.TCP else "never"
     carries = number(worst(rows, "carries"), ".2f", never)
     wire = number(worst(rows, "wire_per_byte"), ".3f")
+    given_up = number(worst(rows, "given_up"), ".2f")
     if first["load"] == "bulk":
         gap = [ms(worst(rows, k)) for k in ("gap_before", "gap", "gap_after")]
         rate = least(rows, "rate_before")
@@ -149,12 +152,13 @@ def line_of(rows):
             *gap,
             number(rate and rate * 8e-6, ".1f"),
             number(least(rows, "share_out"), ".3f"),
+            given_up,
             carries,
             number(worst(rows, "full"), ".1f", "never"),
             wire,
         )
     delay = [ms(worst(rows, k)) for k in ("delay_before", "delay", "delay_after")]
-    return (first["scheduler"], *delay, ms(worst(rows, "gap")), carries, wire)
+    return (first["scheduler"], *delay, ms(worst(rows, "gap")), given_up, carries, wire)
 
 
 def lines_of(rows, args):
@@ -176,8 +180,9 @@ def lines_of(rows, args):
 LEGEND = """\
 ms, the worst of the seeds. gap: the longest time without data for the receiving application, before
 the event, while it lasted, and after; delay: the worst of a message; of living: goodput from a second
-after the event on, of what the paths that live can carry; carries, full: seconds from the return
-until the path brings data again, and until a second begins with 90 % of the rate before the event;
+after the event on, of what the paths that live can carry; given up: seconds after the event, to 20 ms
+(SubflowStale); carries, full: seconds from the return until the path brings data again, and until a
+second begins with 90 % of the rate before the event;
 wire/byte: bytes that left the sender's devices per byte of data."""
 
 

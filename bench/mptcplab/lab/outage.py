@@ -12,6 +12,7 @@ import time
 
 from mptcplab import gaps
 from mptcplab.lab import transfer
+from mptcplab.path import FRAME
 from mptcplab.process import LabError
 
 SAMPLE_S = 0.02  # between two looks at the victim's device
@@ -148,17 +149,19 @@ class Traffic:
 
 
 class Watch(threading.Thread):
-    """Payload that the victim's device brings to the client, at times."""
+    """At times: payload that the victim's device brought to the client; subflows given up."""
 
     def __init__(self, lab, victim):
         super().__init__(daemon=True)
         self.lab, self.victim = lab, victim
         self.ended, self.samples, self.before, self.sum = threading.Event(), [], None, 0
+        self.stale = []  # (time, subflows that the server has given up so far)
 
     def run(self):
         with self.lab.inside("client"):
             while not self.ended.wait(SAMPLE_S):
                 self._look()
+                self.stale.append((time.monotonic(), self.lab.mib("server")["SubflowStale"]))
 
     def _look(self):
         name = self.lab.device(self.victim) + ":"
@@ -189,6 +192,16 @@ class Standby:
         self.process.stdin.close()
         if self.process.wait(30):
             raise LabError(f"an event: exit status {self.process.returncode}")
+
+
+def packets(path, queue_ms):
+    """netem's limit, for such a queue behind what is on its way."""
+    return round((queue_ms + path.rtt_ms / 2) * path.mbit * 1e3 / 8 / FRAME)
+
+
+def longer(path):
+    """The limit of a path that is ten times as long, with the same queue."""
+    return path.limit + round(9 * path.rtt_ms / 2 * path.mbit * 1e3 / 8 / FRAME)
 
 
 def reshaped(**changes):
@@ -236,7 +249,7 @@ EVENTS = {
     "blackhole-data": reshaped(loss=lambda p: 100, loss_to=lambda p: "client"),
     "carrier": carrier,
     "loss": reshaped(loss=lambda p: 30),
-    "delay": reshaped(rtt_ms=lambda p: 10 * p.rtt_ms),
+    "delay": reshaped(rtt_ms=lambda p: 10 * p.rtt_ms, limit=longer),
     "address": address,
 }
 
@@ -272,6 +285,7 @@ def run(lab, ends, load, event, victim, times):
         "arrivals": traffic.arrivals,
         "messages": traffic.messages,
         "samples": watch.samples,
+        "stale": watch.stale,
         "wrong": traffic.wrong,
         "error": traffic.error,
     }
