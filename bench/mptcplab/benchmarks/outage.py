@@ -69,9 +69,17 @@ def measure(choice, load, event, victim, seed, args):
         time.sleep(random.Random(f"{seed} {load}").uniform(0, 0.1))
         problems = [] if choice.is_tcp else schedulers.problems(lab, choice, "server")
         before = [c["tx"]["bytes"] for c in lab.counters("server")]
-        log = outage.run(lab, ends, outage.LOADS[load], event, victim, args.times)
+        log = outage.run(
+            lab,
+            ends,
+            outage.LOADS[load],
+            event,
+            victim,
+            args.times,
+            lambda: schedulers.connection(lab) if choice.is_ours else None,
+        )
         wire = [a["tx"]["bytes"] - b for a, b in zip(lab.counters("server"), before, strict=True)]
-        conn = schedulers.connection(lab) if choice.is_ours else None
+        conn = log.pop("seen")
     if log["error"]:
         problems.append(log["error"])
     if log["wrong"]:

@@ -258,8 +258,11 @@ def sleep_until(t):
     time.sleep(max(0, t - time.monotonic()))
 
 
-def run(lab, ends, load, event, victim, times):
-    """One load through one event; times: seconds until it, how long it lasts, and after. The notes."""
+def run(lab, ends, load, event, victim, times, look):
+    """One load through one event; times: seconds until it, how long it lasts, and after. The notes.
+
+    look(): what there is to see of the connection while it is still whole.
+    """
     out, away, after = times
     traffic, watch = Traffic(lab, ends, load), Watch(lab, victim)
     with EVENTS[event](lab, victim) as (begin, end):
@@ -273,6 +276,7 @@ def run(lab, ends, load, event, victim, times):
         back = time.monotonic()
         sleep_until(traffic.begun + out + away + after)
     ended = time.monotonic()
+    seen = look()
     traffic.end(transfer.MAX_SECONDS)
     watch.ended.set()
     watch.join()
@@ -286,6 +290,7 @@ def run(lab, ends, load, event, victim, times):
         "messages": traffic.messages,
         "samples": watch.samples,
         "stale": watch.stale,
+        "seen": seen,
         "wrong": traffic.wrong,
         "error": traffic.error,
     }
