@@ -115,7 +115,8 @@ struct msb_request {
 		struct list_head free;
 	};
 	struct sock *sk;
-	u32 slack_us; /* of a watch */
+	u32 slack_us;	  /* of a watch */
+	u64 silent_since; /* likewise: of the subflow given up last, when it last answered */
 };
 
 int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us);

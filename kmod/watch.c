@@ -158,19 +158,28 @@ static bool msb_has_other(struct mptcp_sock *msk, const struct mptcp_subflow_con
 	return false;
 }
 
-/* The rounds are as good as over: the next pass gives it up. */
-static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *subflow, u32 rounds)
+/*
+ * The rounds are as good as over: the next pass gives it up. Not twice for the same silence: where
+ * only data is lost, what the peer says of other things takes the subflow back each time, while
+ * all that it owes is with the others already.
+ */
+static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *subflow, u32 rounds,
+			struct msb_request *r)
 {
 	const struct sock *ssk = msb_subflow_ssk(subflow);
+	const u64 since = READ_ONCE(tcp_sk(ssk)->delivered_mstamp);
 
+	if (r->silent_since == since)
+		return;
 	if (!msb_count_rounds(subflow, rounds, READ_ONCE(tcp_sk(ssk)->rcv_tstamp)))
 		return;
+	r->silent_since = since;
 	if (!test_and_set_bit(msb_work_rtx, msb_flags(msk)))
 		msb_call(mptcp_schedule_work)((struct sock *)msk);
 }
 
 /* Looks at all subflows: jiffies until that is to be done again, 0 when nobody owes anything. */
-static long msb_look(struct mptcp_sock *msk, u32 slack_us)
+static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 {
 	const u32 rounds = msb_call(mptcp_stale_loss_cnt)(sock_net((struct sock *)msk));
 	struct list_head *head = msb_conn_list(msk), *pos;
@@ -183,14 +192,14 @@ static long msb_look(struct mptcp_sock *msk, u32 slack_us)
 	{
 		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
 
-		switch (msb_look_at(subflow, slack_us, &left)) {
+		switch (msb_look_at(subflow, r->slack_us, &left)) {
 		case MSB_ANSWERS:
 			msb_forget_rounds(subflow,
 					  READ_ONCE(tcp_sk(msb_subflow_ssk(subflow))->rcv_tstamp));
 			break;
 		case MSB_SILENT:
-			if (msb_has_other(msk, subflow, slack_us))
-				msb_give_up(msk, subflow, rounds);
+			if (msb_has_other(msk, subflow, r->slack_us))
+				msb_give_up(msk, subflow, rounds, r);
 			left = MSB_LOOK_STALE / 4;
 			break;
 		case MSB_STALE:
@@ -212,7 +221,7 @@ static void msb_run_watch(struct work_struct *work)
 	long next;
 
 	lock_sock(r->sk);
-	next = msb_look(msk, r->slack_us);
+	next = msb_look(msk, r);
 	if (!next)
 		clear_bit(MSB_WATCHED, msb_flags(msk));
 	release_sock(r->sk);
