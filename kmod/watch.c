@@ -52,7 +52,8 @@ static u32 msb_quiet_us(const struct tcp_sock *tp)
 
 /*
  * us that two segments take at the path's rate. A sample of one segment tells none; then it may be
- * the slow start on a slow line, unless one segment alone is on its way.
+ * the first flight on a slow line, which takes four round trips for them, unless one segment alone
+ * is on its way.
  */
 static u32 msb_apart_us(const struct tcp_sock *tp)
 {
@@ -62,7 +63,7 @@ static u32 msb_apart_us(const struct tcp_sock *tp)
 	if (delivered >= 2)
 		us = div_u64(us, delivered);
 	else
-		us = READ_ONCE(tp->packets_out) > 1 ? tp->srtt_us >> 2 : 0;
+		us = READ_ONCE(tp->packets_out) > 1 ? tp->srtt_us >> 1 : 0;
 	return min_t(u64, us, USEC_PER_SEC);
 }
 
