@@ -218,6 +218,21 @@ MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
 }
 
 /*
+ * Watch the subflows of @sk, a connection that gives something out now, as long as they owe
+ * data: one that is silent for @slack_us longer than its past explains (silence.h), while another
+ * of its kind is not, is given up at once, and what it owes goes to the others. The core takes it
+ * back with the first segment that arrives on it, and until then TCP tries it once a second. Not
+ * where net.mptcp.stale_loss_cnt is 0. Meant for get_send; nothing is done twice.
+ *
+ * 0: it is watched from now on. -EALREADY: it is. -ENOENT: there is but one subflow.
+ * -EINVAL: no MPTCP socket. -ENOMEM: the next decision asks again.
+ */
+MSB_KFUNC int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us)
+{
+	return msb_watch(sk, slack_us);
+}
+
+/*
  * Which retransmission pass is the call of get_retrans about @sk that this is? To be asked
  * once per call: the first after the worker began is the first of a pass, all others belong
  * to the pass of the call before.

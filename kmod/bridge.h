@@ -18,6 +18,7 @@ struct work_struct;
 /* Kfuncs that no kernel has, K(name, flags): kmod/api.c says what they do. */
 #define MSB_OWN_KFUNCS(K)                          \
 	K(bpf_mptcp_expand_sndbuf, 0)              \
+	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)        \
 	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS) \
 	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
 
@@ -66,6 +67,10 @@ struct sock *msb_subflow_ssk(const struct mptcp_subflow_context *subflow);
 struct sock *msb_subflow_conn(const struct mptcp_subflow_context *subflow);
 _Bool msb_subflow_can_send(const struct mptcp_subflow_context *subflow, int state);
 unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow);
+_Bool msb_subflow_is_backup(const struct mptcp_subflow_context *subflow);
+_Bool msb_count_rounds(struct mptcp_subflow_context *subflow, unsigned int rounds,
+		       unsigned int rcv_tstamp);
+void msb_forget_rounds(struct mptcp_subflow_context *subflow, unsigned int rcv_tstamp);
 void msb_forgive_round(struct mptcp_subflow_context *subflow);
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk);
 _Bool msb_has_unacked(const struct mptcp_sock *msk);
@@ -90,6 +95,9 @@ _Bool msb_memory_free(const struct sock *sk);
 _Bool msb_rtx_queue_empty(const struct sock *sk);
 int msb_request_retrans(struct sock *sk);
 int msb_retrans_pass(struct sock *sk);
+
+/* watch.c */
+int msb_watch(struct sock *sk, unsigned int slack_us);
 
 /* sndbuf.c */
 int msb_expand_sndbuf(struct sock *ssk, unsigned int bytes);

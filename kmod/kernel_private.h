@@ -33,11 +33,14 @@ enum {
 	MSB_ASKED = BITS_PER_LONG - 1,	    /* a pass was asked for and has not begun */
 	MSB_PASS_ASKED = BITS_PER_LONG - 2, /* the worker's next pass is that one */
 	MSB_IN_PASS = BITS_PER_LONG - 3,    /* get_retrans was called in this pass (pass.c) */
+	MSB_WATCHED = BITS_PER_LONG - 4,    /* somebody will look at its subflows (watch.c) */
 };
 
 /* S(name, type of result, arguments): what every kernel must have */
 #define MSB_FUNCTIONS(S)                                                          \
 	S(mptcp_schedule_work, bool, (struct sock *))                             \
+	S(mptcp_stale_loss_cnt, unsigned int, (const struct net *))               \
+	S(mptcp_subflow_active, bool, (struct mptcp_subflow_context *))           \
 	S(mptcp_diag_fill_info, void, (struct mptcp_sock *, struct mptcp_info *)) \
 	S(bpf_get_btf_vmlinux, struct btf *, (void))                              \
 	S(bpf_find_btf_id, s32, (const char *, u32, struct btf **))               \
@@ -100,7 +103,7 @@ int msb_reg(void *kdata, struct bpf_link *link);
 void msb_unreg(void *kdata, struct bpf_link *link);
 void msb_forget_ops(void);
 
-/* retrans.c: requests for a pass */
+/* retrans.c: requests for a pass, and what else is done later */
 extern struct workqueue_struct *msb_wq;
 int msb_start_requests(void);
 void msb_stop_requests(void);
@@ -112,7 +115,13 @@ struct msb_request {
 		struct list_head free;
 	};
 	struct sock *sk;
+	u32 slack_us;	  /* of a watch */
+	u64 silent_since; /* likewise: of the subflow given up last, when it last answered */
 };
+
+int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us);
+void msb_request_done(struct msb_request *r);
+long msb_expires_in(const struct sock *ssk);
 
 int msb_pool_start(void);
 void msb_pool_stop(void);

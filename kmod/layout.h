@@ -28,9 +28,12 @@
 	F(mptcp_subflow_context, conn)              \
 	F(mptcp_subflow_context, fully_established) \
 	F(mptcp_subflow_context, node)              \
+	B(mptcp_subflow_context, backup)            \
+	B(mptcp_subflow_context, request_bkup)      \
 	B(mptcp_subflow_context, request_join)      \
 	B(mptcp_subflow_context, stale)             \
 	F(mptcp_subflow_context, stale_count)       \
+	F(mptcp_subflow_context, stale_rcv_tstamp)  \
 	F(mptcp_subflow_context, tcp_sock)          \
 	MSB_TIMER_FIELD(F)                          \
 	F(timer_list, entry)                        \
@@ -46,32 +49,44 @@
 #endif
 
 /* layout.c: by the kernel's headers that the module was built with */
-#define MSB_HEADER_FIELDS(F, B)                \
-	F(sock_common, skc_family)             \
-	F(sock_common, skc_net)                \
-	F(sock_common, skc_prot)               \
-	F(sock_common, skc_refcnt)             \
-	F(sock_common, skc_state)              \
-	F(sock, sk_protocol)                   \
-	F(sock, sk_sndbuf)                     \
-	B(sock, sk_userlocks)                  \
-	F(sock, sk_wmem_queued)                \
-	F(sock, sk_write_queue)                \
-	F(sock, tcp_rtx_queue)                 \
-	F(inet_connection_sock, icsk_pending)  \
-	F(inet_connection_sock, icsk_ulp_data) \
-	F(tcp_sock, is_mptcp)                  \
-	F(tcp_sock, mss_cache)                 \
-	B(tcp_sock, nonagle)                   \
-	F(tcp_sock, snd_nxt)                   \
-	F(tcp_sock, write_seq)                 \
-	F(netns_ipv4, sysctl_tcp_wmem)         \
-	F(mptcp_ext, data_len)                 \
-	F(mptcp_ext, data_seq)                 \
-	B(mptcp_ext, use_map)                  \
-	MSB_HOOK_FIELDS(F)                     \
-	F(mptcp_sched_ops, name)               \
-	F(mptcp_sched_ops, init)               \
+#define MSB_HEADER_FIELDS(F, B)                   \
+	F(sock_common, skc_family)                \
+	F(sock_common, skc_net)                   \
+	F(sock_common, skc_prot)                  \
+	F(sock_common, skc_refcnt)                \
+	F(sock_common, skc_state)                 \
+	F(sock, sk_protocol)                      \
+	F(sock, sk_sndbuf)                        \
+	B(sock, sk_userlocks)                     \
+	F(sock, sk_wmem_queued)                   \
+	F(sock, sk_write_queue)                   \
+	F(sock, tcp_rtx_queue)                    \
+	F(inet_connection_sock, icsk_backoff)     \
+	F(inet_connection_sock, icsk_pending)     \
+	F(inet_connection_sock, icsk_retransmits) \
+	F(inet_connection_sock, icsk_rto)         \
+	F(inet_connection_sock, icsk_ulp_data)    \
+	F(sk_buff, skb_mstamp_ns)                 \
+	F(tcp_sock, delivered_mstamp)             \
+	F(tcp_sock, mdev_us)                      \
+	F(tcp_sock, packets_out)                  \
+	F(tcp_sock, rate_delivered)               \
+	F(tcp_sock, rate_interval_us)             \
+	F(tcp_sock, rcv_tstamp)                   \
+	F(tcp_sock, rttvar_us)                    \
+	F(tcp_sock, srtt_us)                      \
+	F(tcp_sock, is_mptcp)                     \
+	F(tcp_sock, mss_cache)                    \
+	B(tcp_sock, nonagle)                      \
+	F(tcp_sock, snd_nxt)                      \
+	F(tcp_sock, write_seq)                    \
+	F(netns_ipv4, sysctl_tcp_wmem)            \
+	F(mptcp_ext, data_len)                    \
+	F(mptcp_ext, data_seq)                    \
+	B(mptcp_ext, use_map)                     \
+	MSB_HOOK_FIELDS(F)                        \
+	F(mptcp_sched_ops, name)                  \
+	F(mptcp_sched_ops, init)                  \
 	F(mptcp_sched_ops, release)
 
 #ifdef MSB_HAVE_GET_SEND

@@ -57,6 +57,32 @@ unsigned int msb_subflow_stale_count(const struct mptcp_subflow_context *subflow
 	return subflow->stale_count;
 }
 
+_Bool msb_subflow_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	return subflow->backup || subflow->request_bkup;
+}
+
+/*
+ * So many rounds without progress are over, and the last segment came at that time. No, if as
+ * many were before: the core found nobody who could take over, and will look again by itself.
+ */
+_Bool msb_count_rounds(struct mptcp_subflow_context *subflow, unsigned int rounds,
+		       unsigned int rcv_tstamp)
+{
+	if (subflow->stale_count >= rounds && subflow->stale_rcv_tstamp == rcv_tstamp)
+		return 0;
+	subflow->stale_rcv_tstamp = rcv_tstamp;
+	subflow->stale_count = (__u8)rounds;
+	return 1;
+}
+
+/* As the core does in its next round (mptcp_pm_chk_stale()), which may be long in coming. */
+void msb_forget_rounds(struct mptcp_subflow_context *subflow, unsigned int rcv_tstamp)
+{
+	if (!subflow->stale && subflow->stale_rcv_tstamp != rcv_tstamp)
+		subflow->stale_count = 0;
+}
+
 /* stale: given up already, not a matter of counting any more */
 void msb_forgive_round(struct mptcp_subflow_context *subflow)
 {

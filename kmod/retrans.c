@@ -48,7 +48,7 @@ _Bool msb_rtx_queue_empty(const struct sock *sk)
 	return !sk_fullsock(sk) || sk->sk_protocol != IPPROTO_TCP || tcp_rtx_queue_empty(sk);
 }
 
-static long msb_expires_in(const struct sock *ssk)
+long msb_expires_in(const struct sock *ssk)
 {
 #if defined(MSB_HAVE_TIMEOUT_EXPIRES)
 	return tcp_timeout_expires(ssk) - jiffies;
@@ -201,6 +201,14 @@ static void msb_begin_pass(struct sock *sk)
 	msb_call(mptcp_schedule_work)(sk);
 }
 
+void msb_request_done(struct msb_request *r)
+{
+	sock_put(r->sk);
+	msb_pool_put(r);
+	if (atomic_dec_and_test(&msb_requests))
+		wake_up_var(&msb_requests);
+}
+
 static void msb_run_request(struct work_struct *work)
 {
 	struct msb_request *r = container_of(to_delayed_work(work), struct msb_request, work);
@@ -209,10 +217,7 @@ static void msb_run_request(struct work_struct *work)
 	clear_bit(MSB_ASKED, msb_flags((struct mptcp_sock *)r->sk));
 	msb_begin_pass(r->sk);
 	release_sock(r->sk);
-	sock_put(r->sk);
-	msb_pool_put(r);
-	if (atomic_dec_and_test(&msb_requests))
-		wake_up_var(&msb_requests);
+	msb_request_done(r);
 }
 
 int msb_start_requests(void)
@@ -240,28 +245,37 @@ void msb_stop_requests(void)
 	msb_pool_stop();
 }
 
-/* The connection may be on its way out, and its memory be another's: only a reference tells. */
-static int msb_queue_pass(struct sock *sk)
+/*
+ * The connection may be on its way out, and its memory be another's: only a reference tells.
+ * bit: of the connection's flags, set while the request is there. Two at once do no harm: the
+ * second finds all done.
+ */
+int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us)
 {
-	unsigned long *flags = msb_flags((struct mptcp_sock *)sk);
-	struct msb_request *r;
+	struct msb_request *r = msb_pool_get();
 
-	if (test_bit(MSB_ASKED, flags))
-		return -EBUSY;
-	r = msb_pool_get();
 	if (!r)
 		return -ENOMEM;
 	if (!refcount_inc_not_zero(&sk->sk_refcnt)) {
 		msb_pool_put_back(r);
 		return -EINVAL;
 	}
-	/* two at once do no harm: the second finds the pass begun, or nothing to do */
-	set_bit(MSB_ASKED, flags);
+	set_bit(bit, msb_flags((struct mptcp_sock *)sk));
 	r->sk = sk;
-	INIT_DELAYED_WORK(&r->work, msb_run_request);
+	r->slack_us = slack_us;
+	r->silent_since = 0;
+	INIT_DELAYED_WORK(&r->work, run);
 	atomic_inc(&msb_requests);
-	queue_delayed_work(msb_wq, &r->work, READ_ONCE(*msb_last_pass(sk)) == (u32)jiffies);
+	queue_delayed_work(msb_wq, &r->work, delay);
 	return 0;
+}
+
+static int msb_queue_pass(struct sock *sk)
+{
+	if (test_bit(MSB_ASKED, msb_flags((struct mptcp_sock *)sk)))
+		return -EBUSY;
+	return msb_request_start(sk, MSB_ASKED, msb_run_request,
+				 READ_ONCE(*msb_last_pass(sk)) == (u32)jiffies, 0);
 }
 
 /*

@@ -15,6 +15,7 @@ one guest, one table
   quality   completion times of downloads over pairs of unlike paths, and what the project promises
   bulk      goodput of long transfers in both directions, against the kernel's default
   stress    long transfers over paths that lose, reorder and fail: does all of it arrive?
+  outage    a path that fails and comes back: gaps, delays, and when it is used again
   timeline  what each path brought when, in one download
   many      what show and stats take among 1,000 namespaces and 10,000 connections
   soak      connections by the million: does anything grow?
@@ -26,7 +27,18 @@ import sys
 from mptcplab import result
 
 LAB = ("run", "report", "compare", "list")
-BENCHMARKS = ("demo", "cost", "segments", "quality", "bulk", "stress", "timeline", "many", "soak")
+BENCHMARKS = (
+    "demo",
+    "cost",
+    "segments",
+    "quality",
+    "bulk",
+    "stress",
+    "outage",
+    "timeline",
+    "many",
+    "soak",
+)
 
 
 def main(words):

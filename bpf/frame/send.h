@@ -171,6 +171,8 @@ static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_stor
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
+	if (bpf_ksym_exists(bpf_mptcp_watch) && silence)
+		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
 	ret = st ? mps_choose(msk, st, program) : mps_send_stateless(msk);
 	return ret ? mps_step_over(msk) : 0;
 }

@@ -64,9 +64,12 @@
 	MPS_TUNABLE(penalise, penalise_default, 0, 1, 1,                                           \
 		    "use less of the congestion window of a subflow that fills the "               \
 		    "peer's window");                                                              \
+	MPS_TUNABLE(silence, 45, 0, 10000, 1,                                                      \
+		    "ms without an answer, beyond what its RTT explains, after which a "           \
+		    "subflow is left; 0: left to the kernel");                                     \
 	typedef int mps_common_tunables
 
 extern const volatile __u32 copy;
-extern volatile __u32 min_room, queue_cap, sndbuf, penalise;
+extern volatile __u32 min_room, queue_cap, sndbuf, penalise, silence;
 
 #endif /* MPS_BPF_TUNABLE_H */

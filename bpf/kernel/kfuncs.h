@@ -43,6 +43,9 @@ extern int bpf_mptcp_retrans_pass(struct sock *sk) __weak __ksym;
 /* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
 extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
 
+/* Ours, too: a subflow that falls silent is given up within @slack_us; see kmod/api.c. */
+extern int bpf_mptcp_watch(struct sock *sk, __u32 slack_us) __weak __ksym;
+
 /* An older bridge has the one and not the other: then a pass that was asked for is not known. */
 static __always_inline bool mps_can_ask(void)
 {

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A path of two that falls silent, and comes back: what the receiver notices, in virtual time.
+
+The measures are those of `bench outage`, over 20 Mbit/s with 20 and 60 ms.
+"""
+
+import functools
+
+import pytest
+from mptcplab import schedulers
+from mptcplab.benchmarks import outage
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
+
+FASTER, SLOWER = 0, 1
+# TCP tries 0.2, 0.6, 1.4, 3 and 6.2 s after the last answer, and then not before 12.6
+AWAY = 6.5
+OFF = ":silence=0"
+
+
+@functools.cache
+def measured(word, load, victim, event="blackhole", away=AWAY):
+    args = outage.parse(["--times", f"3/{away}/4"])
+    row, problems = outage.measure(schedulers.Choice(word), load, event, victim, 0, args)
+    assert not problems
+    return row
+
+
+@pytest.mark.parametrize("victim", [FASTER, SLOWER])
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf", "bpf_rr"])
+def test_bulk_goes_on_at_once(name, victim):
+    row = measured(name, "bulk", victim)
+    assert row["gap"] < 0.3, row
+    assert row["share_out"] > 0.95, row
+    assert row["carries"] < 2 and row["full"] < 4, row
+
+
+def test_a_stream_goes_on_at_once():
+    row = measured("bpf_minrtt", "stream", FASTER)
+    assert row["delay"] < 0.15, row
+    assert row["carries"] < 2, row
+
+
+def test_requests_go_on_at_once():
+    row = measured("bpf_minrtt", "rr64", FASTER)
+    assert row["delay"] < 0.4, row
+    assert row["carries"] < 2, row
+
+
+def test_the_control():
+    """Without it, gaps are long, and the path waits for TCP's own timer."""
+    row = measured(f"bpf_minrtt{OFF}", "bulk", FASTER)
+    assert row["gap"] > 0.4, row
+    assert row["carries"] is None or row["carries"] > 2, row
