@@ -18,6 +18,8 @@
 #include <net/mptcp.h>
 #include <net/sock.h>
 
+struct mptcp_subflow_context;
+
 /* The newest series on which the tests passed, see docs/kernels.md. */
 #ifndef MSB_TESTED_MAJOR
 #define MSB_TESTED_MAJOR 7
