@@ -84,7 +84,7 @@ def test_what_has_drifted_is_put_right_and_nothing_else(conf, net):
     ok("set", "bpf_ecf", "beta=1", "slow_start=0")
     ok("load", "bpf_minrtt")
     assert told(apply(path)) == [("set", "bpf_ecf")] * 2
-    assert values("bpf_ecf")["beta"] == 0.5 and values("bpf_ecf")["grow"] == 1
+    assert values("bpf_ecf")["beta"] == 0.5 and values("bpf_ecf")["slow_start"] == 1
     assert "bpf_minrtt" in available(), "the file does not mention it"
     net.scheduler = "bpf_minrtt"
     assert told(apply(path)) == [("use in", f"namespace {net.name}")]

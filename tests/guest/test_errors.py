@@ -213,7 +213,7 @@ def test_a_range_is_that_of_the_tunable(words):
     assert result.error["reason"] == "beta=1000: out of range"
     assert result.error["hint"] == "it has beta (0 to 10)"
     result = sched("--json", "load", "bpf_ecf", "--set", "gamma=1")
-    assert "beta (0 to 10)" in result.error["hint"] and "grow" in result.error["hint"]
+    assert "beta (0 to 10)" in result.error["hint"] and "slow_start" in result.error["hint"]
 
 
 @pytest.mark.parametrize("case", ["registered already", "no such tunable", "no command"])
