@@ -3,6 +3,7 @@
 
 import headers
 import hostlib
+import packages
 import pytest
 
 
@@ -22,3 +23,15 @@ def sanitized():
 def lib(request):
     """The functions of headers.py, as compiled for use: of headers.c, or the test's own SOURCE."""
     return headers.plain(getattr(request.module, "SOURCE", "headers.c"))
+
+
+@pytest.fixture(scope="session")
+def version():
+    """The project's."""
+    return packages.version()
+
+
+@pytest.fixture(scope="session")
+def debs():
+    """{Debian package: its files}"""
+    return packages.debs()

@@ -10,10 +10,9 @@ import shutil
 import subprocess
 
 import pytest
+from hostlib import TOP
+from packages import DEB_ONLY, output, plain
 from privateroot import PrivateRoot, difference
-from test_rpm import DEB_ONLY, TOP, debs, output, plain, version
-
-__all__ = ["debs", "version"]  # fixtures
 
 ARCH_ONLY = re.compile(r"/usr/share/licenses/|/\.(BUILDINFO|INSTALL|MTREE|PKGINFO)$")
 # makepkg does not run as root.

@@ -4,27 +4,15 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-
-TOP = Path(__file__).resolve().parents[2]
+from hostlib import TOP
+from packages import output
 from privateroot import DPKG, PrivateRoot, difference
 
 # Why a warning may stay. None has to at present.
 KNOWN = set()
-
-
-def output(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def version():
-    return re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "kmod/dkms.conf").read_text())[1]
 
 
 @pytest.fixture(scope="module")

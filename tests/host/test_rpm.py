@@ -8,31 +8,16 @@ are not checked, everything else is.
 import os
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-
-TOP = Path(__file__).resolve().parents[2]
+from hostlib import TOP
 from kernels import by_version
+from packages import DEB_ONLY, output, plain
 from privateroot import PrivateRoot, difference
 
-# Files that each kind of package has for its own sake.
-DEB_ONLY = re.compile(r"/usr/share/doc/[^/]+/(copyright|changelog\.gz)$|/usr/share/lintian/")
+# What RPM packages have for their own sake.
 RPM_ONLY = re.compile(r"/usr/share/licenses/|/usr/lib/\.build-id/")
-COMPRESSED = re.compile(r"^(/usr/share/(?:doc|man)/.*)\.gz$")
-
-
-def output(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def version():
-    return re.search(r'PACKAGE_VERSION="(.*)"', (TOP / "kmod/dkms.conf").read_text())[1]
 
 
 @pytest.fixture(scope="module")
@@ -54,30 +39,11 @@ def bridge(built, version):
     return built / f"mptcp-sched-dkms-{version}-1.noarch.rpm"
 
 
-@pytest.fixture(scope="module")
-def debs(version):
-    """{package: its files}, without what compresses them."""
-    output("make", "-s", "deb", cwd=TOP)
-    return {
-        name: {
-            line.split()[5].removeprefix(".")
-            for line in output("dpkg-deb", "--contents", archive).splitlines()
-            if not line.endswith("/")
-        }
-        for name in ("mptcp-sched", "mptcp-sched-dkms")
-        for archive in (TOP / "build/deb").glob(f"{name}_*.deb")
-    }
-
-
 def contents(package):
     """Without directories."""
     query = "[%{FILEMODES:perms} %{FILENAMES}\n]"
     lines = output("rpm", "-qp", "--queryformat", query, package)
     return {line.split()[1] for line in lines.splitlines() if line[0] != "d"}
-
-
-def plain(paths, without):
-    return {COMPRESSED.sub(r"\1", path) for path in paths if not without.match(path)}
 
 
 def test_names_and_versions(built, command, bridge, version):
