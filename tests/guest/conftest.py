@@ -35,26 +35,21 @@ def pytest_addoption(parser):
     parser.addoption(
         "--kernel-only",
         action="store_true",
-        help="without what asks the command and no kernel",
+        help="without what is the same on all kernels: ON_ONE_KERNEL",
     )
 
 
-# What the command says and refuses, by itself: on one kernel where several are tested.
-OF_THE_COMMAND = {
-    f"test_{name}"
-    for name in (
-        "apply",
-        "completion",
-        "containers",
-        "errors",
-        "exporter",
-        "inputs",
-        "names",
-        "privilege",
-        "runtimes",
-        "watch",
-    )
-}
+# Where several kernels are tested these run on the last of them. The command with its packages, ...
+OF_THE_COMMAND = (
+    "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
+    " monitor names packages privilege runtimes systemd tunables watch"
+)
+# ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
+# them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
+OF_A_POLICY = (
+    "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf thin"
+)
+ON_ONE_KERNEL = {f"test_{name}" for name in f"{OF_THE_COMMAND} {OF_A_POLICY}".split()}
 
 
 def together(item):
@@ -89,7 +84,7 @@ def pytest_collection_modifyitems(config, items):
     mine, parts = map(int, config.getoption("share").split("/"))
     chosen = part_of(items, mine - 1, parts)
     if config.getoption("kernel_only"):
-        chosen = [i for i in chosen if i.module.__name__ not in OF_THE_COMMAND]
+        chosen = [i for i in chosen if i.module.__name__ not in ON_ONE_KERNEL]
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
     items[:] = sorted(chosen, key=lambda i: i.get_closest_marker("last") is not None)
 

@@ -71,7 +71,7 @@ do_bench() {
 }
 
 # typeguard comes with virtme-ng and would be loaded by every pytest.
-pytest=(python3 -m pytest -q -p no:cacheprovider -p no:typeguard -ra)
+pytest=(python3 -m pytest -q -p no:cacheprovider -p no:typeguard -ra --durations=10 --durations-min=20)
 
 # guest_tests KERNEL MARK PART: those of the guest's tests that have the mark, in the guest that they
 # need; PART I/N: one of N parts of them.
@@ -81,7 +81,7 @@ guest_tests() {
 		options+=(--virtual-time)
 		name=test-virtual-${part%/*}
 	fi
-	# The command's own tests run on the last of several kernels.
+	# What is the same on all kernels runs on the last of them (tests/guest/conftest.py).
 	[ "$k" = "${kernels[-1]}" ] || others+=(--kernel-only)
 	say "guest tests ($which, part $part) on Linux $k"
 	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
