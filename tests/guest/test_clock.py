@@ -191,6 +191,7 @@ def test_loads_and_unloads_amid_traffic(labs):
     assert runs() == {} or until(lambda: runs() == {}, 10, "every clock gone")
 
 
+@pytest.mark.virtual_time  # a host that is busy delays a subflow, and a copy of its data pays
 def test_a_clock_does_not_outlive_its_scheduler(labs):
     """A connection that keeps the scheduler has no clock; one of the same name leaves it alone."""
     lab = labs().endpoints()
