@@ -202,6 +202,16 @@ MSB_KFUNC void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct s
 /* --- ours */
 
 /*
+ * The TCP socket of @subflow, as what it is: bpf_mptcp_subflow_tcp_sock() in a type that needs
+ * no bpf_skc_to_tcp_sock(), and of which the verifier knows that it lives as long as the
+ * program's RCU section, so that its fields are read by plain loads. NULL: there is none.
+ */
+MSB_KFUNC struct tcp_sock *bpf_mptcp_subflow_tcp(const struct mptcp_subflow_context *subflow)
+{
+	return (struct tcp_sock *)msb_subflow_ssk(subflow);
+}
+
+/*
  * Let the send buffer of a subflow, @ssk, be @bytes large at least, as TCP would by
  * itself for a larger congestion window, and under the same limits: not beyond
  * tcp_wmem[2] of its namespace, and not at all under memory pressure or where the

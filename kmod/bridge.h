@@ -16,10 +16,11 @@ struct sock;
 struct work_struct;
 
 /* Kfuncs that no kernel has, K(name, flags): kmod/api.c says what they do. */
-#define MSB_OWN_KFUNCS(K)                          \
-	K(bpf_mptcp_expand_sndbuf, 0)              \
-	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)        \
-	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS) \
+#define MSB_OWN_KFUNCS(K)                                                          \
+	K(bpf_mptcp_subflow_tcp, KF_RET_NULL | KF_RCU_PROTECTED | KF_TRUSTED_ARGS) \
+	K(bpf_mptcp_expand_sndbuf, 0)                                              \
+	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)                                        \
+	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS)                                 \
 	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
 
 /*

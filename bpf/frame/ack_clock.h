@@ -34,7 +34,7 @@ static __always_inline bool mps_clock_asks(const struct mps_policy *p)
 
 /*
  * Can nothing be given out? Read without the lock.
- * wnd_end: of the peer's window by the last look at the subflows.
+ * wnd_end: of the peer's window, where the core's account of it was in doubt.
  */
 static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u32 wnd_end)
 {

@@ -35,9 +35,6 @@
 #define MPS_EACH_OF(nr, f, id, ...) MPS_GLUE(MPS_EACH_, nr)(f, id, 0, __VA_ARGS__)
 #define MPS_EACH(f, id, ...) MPS_EACH_OF(MPS_COUNT(__VA_ARGS__), f, id, __VA_ARGS__)
 
-/* A pointer to a kernel object that a global function may hand to kfuncs. */
-#define MPS_TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
-
 /* Whatever their number, the verifier looks at each policy once. */
 #define MPS_CHOICE(id, n, policy)                                           \
 	__noinline int policy##_send(struct mptcp_sock *msk MPS_TRUSTED,    \

@@ -15,6 +15,17 @@ static __always_inline void mps_add(__u64 *counter, __u64 nr, __u64 i, __u64 by)
 		counter[i] += by;
 }
 
+static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict v)
+{
+	st->counter[MPS_C_DECISIONS]++;
+	if (v.path >= 0) {
+		st->counter[MPS_C_PICKS]++;
+		st->counter[MPS_C_WND_PROBES] += !v.bytes;
+	} else {
+		mps_add(st->counter, MPS_NR_CONN_COUNTERS, MPS_C_FIRST_WAIT + (__u64)v.reason, 1);
+	}
+}
+
 /*
  * account: the counter to which the bytes of this pick go. Which data it is will
  * be seen in the next round (state/attribution.h); of a fragment it is known now.

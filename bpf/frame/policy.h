@@ -56,6 +56,10 @@ struct mps_policy {
 	/* The subflow's socket has another connection: forget what is stored beside the frame. */
 	void (*forget)(struct sock *ssk);
 
+	/* Data is given to paths without room in their window, too, or what is said where none
+	 * has any is not MPS_WAIT_NO_ROOM. Else that is not asked for (common/glance.h).
+	 */
+	bool fills_queues;
 	bool copies_amid; /* copies are wanted while new data could be given out, too */
 	bool copies_tail; /* copies are wanted, but not before all data was given out */
 };

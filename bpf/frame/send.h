@@ -7,6 +7,7 @@
 #include "common/fragment.h"
 #include "common/queue_cap.h"
 #include "common/sndbuf.h"
+#include "frame/glance.h"
 #include "frame/mark.h"
 #include "kernel/writer.h"
 
@@ -57,17 +58,6 @@ static __always_inline int mps_send_stateless(struct mptcp_sock *msk)
 		break;
 	}
 	return ret ? mps_send_later(msk) : 0;
-}
-
-static __always_inline void mps_count_verdict(struct mps_conn_store *st, struct mps_verdict v)
-{
-	st->counter[MPS_C_DECISIONS]++;
-	if (v.path >= 0) {
-		st->counter[MPS_C_PICKS]++;
-		st->counter[MPS_C_WND_PROBES] += !v.bytes;
-	} else {
-		mps_add(st->counter, MPS_NR_CONN_COUNTERS, MPS_C_FIRST_WAIT + (__u64)v.reason, 1);
-	}
 }
 
 /*
@@ -173,6 +163,8 @@ static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_stor
 	mptcp_set_timeout((struct sock *)msk);
 	if (bpf_ksym_exists(bpf_mptcp_watch) && silence)
 		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
+	if (st && mps_waits_at_a_glance(msk, st, program->policy))
+		return mps_send_later(msk);
 	ret = st ? mps_choose(msk, st, program) : mps_send_stateless(msk);
 	return ret ? mps_step_over(msk) : 0;
 }

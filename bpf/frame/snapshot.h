@@ -18,7 +18,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v7 SEC(".maps");
+} mps_conn_v8 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -63,7 +63,7 @@ static __always_inline int mps_begin(struct mptcp_sock *msk, struct mps_conn_sto
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk,
 							const struct mps_program *program)
 {
-	struct mps_conn_store *st = bpf_sk_storage_get(&mps_conn_v7, (struct sock *)msk, NULL,
+	struct mps_conn_store *st = bpf_sk_storage_get(&mps_conn_v8, (struct sock *)msk, NULL,
 						       BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (st && !mps_is_of(st, msk->token))
@@ -160,6 +160,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	struct mptcp_data_frag *head = msk->first_pending;
 	const __u64 sent = msk->snd_nxt, end = mptcp_wnd_end(msk);
 	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
+	const __u32 looked_us = c->now_us;
 
 	c->pending = msk->write_seq - nxt;
 	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
@@ -169,6 +170,8 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	c->age_us = MPS_NEVER;
 	c->fit = 0;
 	r->now_us = c->now_us;
+	r->late_us = st->memo.glanced ? c->now_us - looked_us : 0;
+	st->memo.glanced = 0;
 	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
@@ -224,6 +227,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 	const struct mps_look look = { .msk = msk, .st = st, .r = r };
 	struct mps_conn *c = &st->snap;
 	const __u32 jiffies = (__u32)bpf_jiffies64();
+	const __u32 clock_end = mps_window_for_clock(&st->memo, (__u32)msk->wnd_end);
 	struct mptcp_subflow_context *subflow;
 	struct mps_window w;
 	__u32 age;
@@ -231,7 +235,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 	w = mps_window_begin(&st->memo, r->una);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
-		struct tcp_sock *tp = ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
+		struct tcp_sock *tp = ssk ? mps_tcp(subflow) : NULL;
 		struct mps_subflow_store *s = tp ? mps_subflow_store(ssk) : NULL;
 		struct mps_path *path;
 		__u32 flags, n;
@@ -239,7 +243,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		if (!s)
 			break;
 		flags = mps_snap_flags(subflow, ssk, tp);
-		s->wnd_end = st->memo.wnd_end;
+		s->wnd_end = clock_end;
 		s->policy = st->priv.policy;
 		n = mps_seen_next(&r->seen, flags);
 		if (n >= MPS_MAX_PATHS)

@@ -40,9 +40,26 @@ extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
 #define MPTCP_PASS_ASKED 2 /* it begins, and was asked for by the kfunc above */
 extern int bpf_mptcp_retrans_pass(struct sock *sk) __weak __ksym;
 
+/* Ours, too: a subflow's socket in a type that is read by plain loads; see kmod/api.c. */
+extern struct tcp_sock *
+bpf_mptcp_subflow_tcp(const struct mptcp_subflow_context *subflow) __weak __ksym;
+
 /* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
 extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
 
+/* A pointer to a kernel object that a global function may hand to kfuncs. */
+#define MPS_TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
+
+/* The TCP socket of a subflow, or NULL. */
+static __always_inline struct tcp_sock *mps_tcp(const struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk;
+
+	if (bpf_ksym_exists(bpf_mptcp_subflow_tcp))
+		return bpf_mptcp_subflow_tcp(subflow);
+	ssk = bpf_mptcp_subflow_tcp_sock(subflow);
+	return ssk ? bpf_skc_to_tcp_sock(ssk) : NULL;
+}
 /* Ours, too: a subflow that falls silent is given up within @slack_us; see kmod/api.c. */
 extern int bpf_mptcp_watch(struct sock *sk, __u32 slack_us) __weak __ksym;
 

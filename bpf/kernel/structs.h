@@ -149,7 +149,7 @@ struct mptcp_subflow_context {
 	struct sock *conn;
 	unsigned long avg_pacing_rate;
 	__u32 rel_write_seq; /* bytes mapped on this subflow, plus one */
-	__u32 request_join : 1, request_bkup : 1, backup : 1;
+	__u32 request_join : 1, request_bkup : 1, backup : 1, stale : 1;
 	bool fully_established;
 	__u8 stale_count;
 };

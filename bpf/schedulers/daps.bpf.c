@@ -29,5 +29,6 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_daps_pick(c, priv, wait_turn);
 }
 
-MPS_POLICY(daps, .pick = pick, .metric = given);
+/* Patient, it says whose turn it is; and its schedule moves with each decision. */
+MPS_POLICY(daps, .pick = pick, .metric = given, .fills_queues = true);
 MPS_SCHEDULER(bpf_daps, "shares by 1 / delay, so that data arrives in order", daps);

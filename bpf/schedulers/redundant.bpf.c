@@ -96,6 +96,6 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 }
 
 /* Copies are wanted for all that is given out, not only for its end. */
-MPS_POLICY(redundant, .pick = pick, .copies = copies, .copies_amid = true, .see_path = see_path,
-	   .too_early = too_early, .ends_burst = ends_burst, .sndbuf = room);
+MPS_POLICY(redundant, .pick = pick, .copies = copies, .fills_queues = true, .copies_amid = true,
+	   .see_path = see_path, .too_early = too_early, .ends_burst = ends_burst, .sndbuf = room);
 MPS_SCHEDULER(bpf_redundant, "every byte on every subflow that has room", redundant);

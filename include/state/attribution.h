@@ -25,6 +25,7 @@ struct mps_round {
 	__u32 frag;	/* get_retrans: the fragment in question, or what is left of it, ... */
 	__u32 frag_end; /* ... and its end as far as it was sent; in get_send no byte */
 	__u32 found;	/* bytes of the head's way that subflows were found to have taken */
+	__u32 late_us;	/* what is settled now was given that long ago */
 	__u32 sndbuf;	/* get_send: the chosen subflow's share of the send buffer; 0: as it is */
 	bool begun;	/* get_send: what is in front of the head is of the same fragment */
 	bool unsure;	/* the window is shut, as far as is known; in a moment it may be open */

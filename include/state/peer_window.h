@@ -101,6 +101,24 @@ MPS_FN __u32 mps_window_settle(struct mps_memo *m MPS_ARG, const struct mps_wind
 }
 
 /*
+ * Only a glance, with nothing in doubt and no segment missing: the accounts agree. Segments that
+ * came since the last look stay unseen, so the next one is late to them.
+ */
+static __always_inline void mps_window_glanced(struct mps_memo *m, __u32 core)
+{
+	m->wnd_end = core;
+}
+
+/*
+ * What ends the window for who looks later, without the memo: where the core's account was not
+ * in doubt before the look at hand, nothing but that; then this is out of reach.
+ */
+MPS_FN __u32 mps_window_for_clock(const struct mps_memo *m MPS_ARG, __u32 core)
+{
+	return m->doubt ? m->wnd_end : core + MPS_WINDOW_MAX;
+}
+
+/*
  * Bytes that may be given out from `head` on: `left` by the core's account, or less. Not less
  * when nothing is in flight: then no acknowledgement would come that tells of more. unit: the
  * least that a pick hands over, as far as the core's account reaches; less than that is nothing.

@@ -20,7 +20,7 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v7"
+#define MPS_CONN_MAP "mps_conn_v8"
 #define MPS_SUBFLOW_MAP "mps_subflow_v5"
 
 /* X(ID, json_name, description), per connection */
@@ -87,10 +87,11 @@ struct mps_memo {
 	__u32 wnd_end;	     /* the window, as far as it is granted */
 	__u32 segs;	     /* that had come in on all subflows at the last look at them */
 	__u32 pass_end;	     /* where the fragment ends that the last pass sent last */
-	__u32 pass_due : 26; /* bytes_retrans when all of that fragment will have been sent */
+	__u32 pass_due : 25; /* bytes_retrans when all of that fragment will have been sent */
 	__u32 pass_more : 1; /* then the core goes on to the next, where it does */
 	__u32 pass_over : 1; /* a call came behind the end of its pass */
 	__u32 copies : 1;    /* the pass was asked for */
+	__u32 glanced : 1;   /* a glance came after the last look (common/glance.h) */
 	__u32 doubt : 1;     /* the core's account of the window may be wrong */
 	__u32 late : 1;	     /* the last segments came in without a look at each of them */
 	__u32 odd : 1;	     /* changes with each look that came after a segment */
@@ -136,7 +137,7 @@ struct mps_subflow_store {
 	__u32 asked_us;	  /* when that was */
 	__u32 penalty_us; /* since when that part of its window is withheld */
 	__u32 wnd_mark;	  /* of the window that it took over last: state/peer_window.h */
-	__u32 wnd_end;	  /* mps_memo.wnd_end before the last look */
+	__u32 wnd_end;	  /* for the ACK clock: mps_window_for_clock() */
 	__u32 rate;	  /* mps_path.rate */
 	__u32 rate_us;	  /* when that was measured */
 	struct mps_ranges ranges;

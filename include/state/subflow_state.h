@@ -32,10 +32,12 @@
 static __always_inline void mps_note_taken(struct mps_subflow_store *s, const struct mps_round *r,
 					   const struct mps_taken *t)
 {
+	const __u32 then_us = r->now_us - r->late_us;
+
 	if (t->fresh)
-		mps_ranges_add(&s->ranges, t->from, t->to, r->una, r->now_us);
+		mps_ranges_add(&s->ranges, t->from, t->to, r->una, then_us);
 	if (t->oldest)
-		mps_ranges_add(&s->ranges, r->una, r->una + t->oldest, r->una, r->now_us);
+		mps_ranges_add(&s->ranges, r->una, r->una + t->oldest, r->una, then_us);
 }
 
 /* p->rate is TCP's last sample on entry, the rate to believe on return. */

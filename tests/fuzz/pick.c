@@ -8,10 +8,12 @@
  *  - bytes in their bounds, and some unless it is a probe of a closed window;
  *  - a reason to wait is true, and something will come that ends it: once all is acknowledged
  *    whoever waited sends;
+ *  - where no window has room, by a glance, the reason is that (but of who fills queues);
  *  - paths beyond nr_paths do not matter, and the snapshot does not change;
  *  - the state stays in its ranges.
  */
 #include "policies.h"
+#include "common/glance.h"
 #include "common/queue_cap.h"
 #include "common/fragment.h"
 
@@ -177,6 +179,20 @@ static void check_wait(const struct mps_conn *c, const struct mps_priv *priv, __
 		check_end_of_wait(c, priv, copy);
 }
 
+/* A glance knows active paths only, and that the window is open. */
+static bool waits_at_a_glance(const struct mps_conn *c)
+{
+	struct mps_glance g = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < c->nr_paths; i++) {
+		if (!is_active(&c->path[i]))
+			return false;
+		mps_glance_add(&g, &c->path[i], is_backup(&c->path[i]));
+	}
+	return c->wnd_left && mps_glance_waits(&g);
+}
+
 /* --- sequences */
 
 static bool went_with_the_rest(const struct mps_conn *c, const struct mps_priv *before,
@@ -206,6 +222,8 @@ static void step(struct draw *d, struct mps_conn *c, struct mps_priv *priv, unsi
 	claim(!memcmp(&kept, c, offsetof(struct mps_conn, path[c->nr_paths])),
 	      "the snapshot stays as it is");
 	policy->check(c, priv);
+	if (!policy->fills_queues && waits_at_a_glance(c))
+		claim(v.path < 0 && v.reason == MPS_WAIT_NO_ROOM, "there is no room");
 	if (v.path >= 0)
 		check_path(c, &v, copy && went_with_the_rest(c, &before, &v));
 	else

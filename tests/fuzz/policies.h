@@ -24,6 +24,7 @@ struct policy {
 	struct mps_verdict (*pick)(const struct mps_conn *c, struct mps_priv *priv);
 	void (*check)(const struct mps_conn *c, const void *priv);
 	bool tail; /* copies wait until all is given out (MPS_COPIES_TAIL) */
+	bool fills_queues;
 };
 
 static inline unsigned int switched(struct draw *d)
@@ -249,16 +250,16 @@ static inline void check_thin(const struct mps_conn *c, const void *priv)
 }
 
 static const struct policy policies[] = {
-	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false },
-	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false },
-	{ "blest", options_blest, NULL, pick_blest, check_blest, false },
-	{ "queueaware", NULL, NULL, pick_queueaware, check_untouched, false },
-	{ "cfs", options_cfs, NULL, pick_cfs, check_cfs, true },
-	{ "thin", options_thin, NULL, pick_thin, check_thin, false },
+	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false, false },
+	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false, false },
+	{ "blest", options_blest, NULL, pick_blest, check_blest, false, false },
+	{ "queueaware", NULL, NULL, pick_queueaware, check_untouched, false, false },
+	{ "cfs", options_cfs, NULL, pick_cfs, check_cfs, true, false },
+	{ "thin", options_thin, NULL, pick_thin, check_thin, false, false },
 	{ "redundant", options_redundant, complete_redundant, pick_redundant, check_redundant,
-	  false },
-	{ "daps", options_daps, complete_daps, pick_daps, check_daps, false },
-	{ "rr", options_rr, NULL, pick_rr, check_rr, false },
+	  false, true },
+	{ "daps", options_daps, complete_daps, pick_daps, check_daps, false, true },
+	{ "rr", options_rr, NULL, pick_rr, check_rr, false, false },
 };
 
 static inline const struct policy *policy_named(const char *name)

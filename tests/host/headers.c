@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Estimates, copies and choices without a state of the headers, for headers.py. */
 #include "policy/cfs.h"
+#include "common/glance.h"
 #include "common/queue_cap.h"
 #include "policy/ecf_extended.h"
 #include "policy/redundant.h"
 #include "common/reinject.h"
 #include "common/fragment.h"
 #include "common/sndbuf.h"
+#include "policy/queueaware.h"
+#include "policy/rr.h"
+#include "policy/thin.h"
 
 /* --- model/estimate.h */
 
@@ -172,6 +176,75 @@ void ecf_paper_pick(const struct mps_conn *c, __u32 waiting, __u32 beta, __s32 a
 	const struct mps_verdict v = mps_ecf_paper_pick(c, &st, beta);
 
 	say(answer, v, st.waiting);
+}
+
+/* --- common/glance.h */
+
+/* Of paths that are all active: is there nothing to give data to? */
+__u32 glance(const struct mps_conn *c)
+{
+	struct mps_glance g = { 0 };
+	__u32 i;
+
+	for (i = 0; i < c->nr_paths; i++)
+		mps_glance_add(&g, &c->path[i], !!mps_is_backup(&c->path[i]));
+	return mps_glance_waits(&g);
+}
+
+__u32 glance_news(__u32 rate, __u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+{
+	return mps_glance_news(rate, segments, mss, interval_us, min_rtt_us);
+}
+
+static struct mps_verdict pick_of(__u32 policy, const struct mps_conn *c, struct mps_priv *priv,
+				  __u32 bits)
+{
+	const struct mps_ecf_options ecf = {
+		.beta = 250,
+		.estimate = bits & (MPS_EST_GROW | MPS_EST_RATE),
+		.whole = bits >> 2 & 1,
+		.buffer = bits >> 3 & 1,
+	};
+	const struct mps_blest_options blest = {
+		.start = 1200,
+		.min = 1000,
+		.max = 1300,
+		.step = 40,
+		.whole = bits & 1,
+		.rate = bits >> 1 & 1,
+	};
+
+	switch (policy) {
+	case 0:
+		return mps_minrtt_pick(c);
+	case 1:
+		return mps_ecf_pick(c, (void *)priv, &ecf);
+	case 2:
+		return mps_blest_pick(c, (void *)priv, &blest);
+	case 3:
+		return mps_cfs_pick(c, (void *)priv, bits & 1 ? 1000 : 0);
+	case 4:
+		return mps_queueaware_pick(c);
+	case 5:
+		return mps_thin_pick(c, priv, bits & 1);
+	case 6:
+		return mps_rr_pick(c, (void *)priv, 1 + bits);
+	default:
+		return mps_redundant_pick(c, (void *)priv,
+					  &(struct mps_redundant_options){ 1, 63, 8, 2 });
+	}
+}
+
+/* A new connection's decision by each policy that does not fill queues, and by one that does. */
+void pick_of_each(const struct mps_conn *c, __u32 bits, __s32 answer[8][4])
+{
+	__u32 i;
+
+	for (i = 0; i < 8; i++) {
+		struct mps_priv priv = { 0 };
+
+		say(answer[i], pick_of(i, c, &priv, bits), 0);
+	}
 }
 
 /* --- common/reinject.h */

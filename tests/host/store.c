@@ -198,6 +198,16 @@ void window_look(struct mps_memo *m, struct mps_subflow_store *s, const struct s
 	answer[2] = m->doubt;
 }
 
+void window_glanced(struct mps_memo *m, __u32 core)
+{
+	mps_window_glanced(m, core);
+}
+
+__u32 window_for_clock(const struct mps_memo *m, __u32 core)
+{
+	return mps_window_for_clock(m, core);
+}
+
 __u32 memo_size(void)
 {
 	return sizeof(struct mps_memo);

@@ -11,6 +11,7 @@ import test_copies
 import test_cover
 import test_ecf_extended
 import test_first_sample
+import test_glance
 import test_ranges
 import test_redundant
 import test_reinject
@@ -41,6 +42,7 @@ JUDGES = {
     "sample": ("policy/minrtt.h", "headers.c", test_first_sample, 200),
     "cover": ("common/queue_cap.h", "headers.c", test_cover, 2_000),
     "sndbuf": ("common/sndbuf.h", "headers.c", test_sndbuf, 500),
+    "glance": ("common/glance.h", "headers.c", test_glance, 2_000),
     "ecf": ("policy/ecf_extended.h", "headers.c", test_ecf_extended, 3_000),
 }
 
@@ -107,7 +109,8 @@ MUTANTS = {
     "noted": {
         "new-data-not-noted": ("if (t->fresh)", "if (0)", "carrier missed"),
         "oldest-not-noted": ("if (t->oldest)", "if (0)", "carrier missed"),
-        "only-what-one-took": ("t->from, t->to, r->una, r->now_us", "t->from, t->from + t->fresh, r->una, r->now_us", "carrier missed"),
+        "only-what-one-took": ("t->from, t->to, r->una, then_us", "t->from, t->from + t->fresh, r->una, then_us", "carrier missed"),
+        "late-is-now": ("r->now_us - r->late_us", "r->now_us", "age"),
     },
     "store": {
         "begun-by-nobody": ("p->flags |= MPS_PATH_BEGAN;", ";", "carrier"),
@@ -155,6 +158,9 @@ MUTANTS = {
         "larger-rtt": ("idle > rto && min_us < srtt_us", "idle > rto", "idle rtt"),
     },
     "window": {
+        "clock-never-doubts": ("m->doubt ? m->wnd_end : core", "core", "clock"),
+        "clock-always-doubts": ("m->doubt ? m->wnd_end : core + MPS_WINDOW_MAX", "m->wnd_end", "clock"),
+        "glances-see-segments": ("\tm->wnd_end = core;\n}\n\n/*\n * What ends", "\tm->wnd_end = core;\n\tm->segs++;\n\tm->late = 0;\n}\n\n/*\n * What ends", "beyond the window"),
         "core-believed": ("m->doubt |= w->missing;", ";", "beyond the window"),
         "stale-windows-count": ("const bool fresh = s->wnd_mark != mark;", "const bool fresh = true;", "beyond the window"),
         "late-looks-count": ("if (!m->late)\n", "", "beyond the window"),
@@ -409,6 +415,21 @@ MUTANTS = {
         "its-own-rtt": ("rtt / p->srtt_us", "1", "share"),
         "windows-overflow": ("window = mps_min(mps_bytes(p->cwnd, p), MPS_SNDBUF_MAX)", "window = mps_bytes(p->cwnd, p)", "share"),
         "no-limit": ("rtt / p->srtt_us, MPS_SNDBUF_MAX)", "rtt / p->srtt_us, ~0ULL)", "share"),
+    },
+    "glance": {
+        "without-paths": ("g->seen && ", "", "glance"),
+        "any-tier": ("g->room & g->seen & -g->seen", "g->room", "glance"),
+        "backups-first": ("1U << backup;", "2U >> backup;", "glance"),
+        "room-of-the-other-tier": ("mps_cwnd_room(p) << backup", "mps_cwnd_room(p) << !backup", "glance"),
+        "a-segment-is-wanted": ("!!mps_cwnd_room(p)", "(mps_cwnd_room(p) >= p->mss)", "glance"),
+        "never-room": ("!!mps_cwnd_room(p)", "0U", "verdict"),
+        "queue-not-counted": ("mps_cwnd_room(p)", "(p->inflight < p->cwnd)", "glance"),
+        "as-high-is-news": ("(rate + 1ULL)", "(__u64)rate", "news"),
+        "overflows": ("(rate + 1ULL) * interval_us && rate != ~0U", "(rate + 1U) * (__u64)interval_us", "news"),
+        "one-segment-is-news": ("segments > 1 &&", "segments &&", "news"),
+        "silence-is-news": ("interval_us && interval_us >=", "interval_us >=", "news"),
+        "not-full": (" && interval_us >= (__u64)min_rtt_us + min_rtt_us / 8", "", "news"),
+        "bytes-overflow": ("mps_min((__u64)segments * mss, MPS_BYTES_MAX)", "segments * mss", "news"),
     },
     "ecf": {
         "fragment-always": ("return whole && c->unit", "return c->unit", "pick"),

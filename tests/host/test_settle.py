@@ -21,6 +21,7 @@ SENT, RETRANS, COPIED = 1, 3, 5
 LIVES = 60
 ROUNDS = 120
 FRAGMENT = 32768
+TICK = 1 << 13
 
 
 @dataclass
@@ -64,7 +65,7 @@ class Connection:
     def words(self, length=0):
         """struct mps_round"""
         fragment = (self.una, self.una + length)
-        words = (self.now, self.una, self.head, self.sent, *fragment, 0)
+        words = (self.now, self.una, self.head, self.sent, *fragment, 0, 0)
         return (ctypes.c_uint32 * len(words))(*[x % U32 for x in words])
 
     def choose(self, s, account, length=0):
@@ -151,6 +152,17 @@ class Connection:
             self.una = self.rng.randint(self.una, self.head)
 
 
+def has_wrong_age(lib, rng):
+    """What was taken when only a glance came after it, and is settled later."""
+    store = (ctypes.c_uint64 * (lib.store_size() // 8 + 1))()
+    now, late = rng.getrandbits(32), rng.randint(0, 1_000_000)
+    rounds = ((now - late, 5000, 0, 1), (now, 6000, late, 1001))
+    for at, head, ago, seq in rounds:
+        words = (at, 5000, head, head, 5000, 5000, 0, ago)
+        lib.store_settle(store, (ctypes.c_uint32 * 8)(*[x % U32 for x in words]), seq)
+    return abs(lib.store_age(store, 5000, 6000, now) - late) >= TICK
+
+
 def faults(lib, seed, count):
     rng = random.Random(seed)
     wrong = set()
@@ -161,6 +173,8 @@ def faults(lib, seed, count):
             c.gap()
             c.round()
         wrong |= c.faults
+        if has_wrong_age(lib, rng):
+            wrong.add("age")
     return wrong
 
 

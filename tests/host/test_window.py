@@ -45,6 +45,7 @@ class Life:
         self.memo = (ctypes.c_uint32 * (lib.memo_size() // 4))()
         assert lib.store_size() == 256
         self.faults = set()
+        self.doubt = False
         self.clean = 0  # looks, one per segment, since a subflow had one missing
         self.beyond = 0  # times that the core's account was wrong
 
@@ -56,8 +57,25 @@ class Life:
         head = max(self.una, self.granted - self.rng.randint(0, 50_000))
         words = (ctypes.c_uint32 * 4)(self.una % U32, head % U32, self.core % U32, unit)
         answer = (ctypes.c_uint32 * 3)()
+        self.for_clock(self.doubt)
         self.lib.window_look(self.memo, self.stores, seen, self.nr, words, answer)
+        self.doubt = bool(answer[2])
         return head, *answer
+
+    def for_clock(self, doubt):
+        """The ACK clock knows no other end than the core's, unless that was in doubt."""
+        end = self.lib.window_for_clock(self.memo, self.core % U32)
+        if (end - self.core) % U32 < U32 // 8 and not doubt:
+            self.faults.add("clock")
+        if doubt and SLACK < (end - self.granted) % U32 < U32 // 2:
+            self.faults.add("clock")
+
+    def glance(self):
+        """In place of a look, where one may be had (bpf/frame/glance.h)."""
+        if self.doubt or any(s.missing for s in self.subflows):
+            return False
+        self.lib.window_glanced(self.memo, self.core % U32)
+        return True
 
     def acknowledge(self, moved):
         """One segment comes in; what it says, and what TCP and the core make of it."""
@@ -111,7 +129,8 @@ class Life:
         if rng.random() < 0.8:
             # the core asks first and moves snd_una then
             una = self.acknowledge(moved)
-            self.check()
+            if rng.random() < 0.5 or not self.glance():
+                self.check()
             self.una = una
             if self.clean > 2 and rng.random() < 0.5:
                 self.settled()

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Before the full look at the subflows: a glance that needs nothing stored of them. It answers
+ * where nothing is doubtful and no subflow has room (common/glance.h); all else it leaves to the
+ * full look.
+ */
+#ifndef MPS_BPF_GLANCE_H
+#define MPS_BPF_GLANCE_H
+
+#include "common/glance.h"
+#include "frame/mark.h"
+#include "frame/snapshot.h"
+
+/*
+ * Is what is next new data, of which the peer's window takes some? After a subflow was given up
+ * it is old data.
+ */
+static __always_inline bool mps_glance_sends_on(const struct mptcp_sock *msk,
+						const struct mps_conn_store *st)
+{
+	const struct mptcp_data_frag *head = msk->first_pending;
+
+	return head && head->already_sent < head->data_len &&
+	       head->data_seq + head->already_sent == msk->snd_nxt &&
+	       (__s64)(msk->wnd_end - msk->snd_nxt) > 0 && !st->memo.doubt;
+}
+
+/* Active for certain, with no segment missing at the peer. */
+static __always_inline bool mps_glance_is_plain(const struct mptcp_subflow_context *subflow,
+						const struct tcp_sock *tp)
+{
+	const struct sock *ssk = (const struct sock *)tp;
+
+	return !BPF_CORE_READ_BITFIELD(subflow, stale) &&
+	       ssk->__sk_common.skc_state == TCP_ESTABLISHED &&
+	       (!BPF_CORE_READ_BITFIELD(subflow, request_join) || subflow->fully_established) &&
+	       !(tp->sacked_out | tp->lost_out);
+}
+
+/* May new data wait for room? Where not, or where that takes a closer look, 0. */
+MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_conn_store *st MPS_ARG)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mps_glance g = {};
+	__u32 n = 0;
+
+	if (!mps_glance_sends_on(msk, st))
+		return 0;
+	mps_for_each_subflow(subflow, msk) {
+		const struct tcp_sock *tp = mps_tcp(subflow);
+		struct mps_path p = {};
+		__u32 backup;
+
+		if (n >= MPS_MAX_PATHS || !tp || !mps_glance_is_plain(subflow, tp))
+			return 0;
+		if (mps_glance_news(st->snap.path[n & (MPS_MAX_PATHS - 1)].rate, tp->rate_delivered,
+				    tp->mss_cache, tp->rate_interval_us, tp->rtt_min.s[0].v))
+			return 0;
+		backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
+			 BPF_CORE_READ_BITFIELD(subflow, request_bkup);
+		p.cwnd = tp->snd_cwnd;
+		p.inflight = tp->packets_out + tp->retrans_out;
+		p.mss = (__u16)tp->mss_cache;
+		p.unsent = tp->write_seq - tp->snd_nxt;
+		mps_glance_add(&g, &p, backup & 1);
+		n++;
+	}
+	/* a subflow that no full look has seen has nothing stored yet */
+	return n == st->snap.nr_paths && mps_glance_waits(&g);
+}
+
+/*
+ * What a full look that ended so would have left behind: the counters, the end of the peer's
+ * window, and when the last choice took effect. What it would have made of each subflow the next
+ * full look does.
+ */
+static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
+						  const struct mps_policy *p)
+{
+	if (p->fills_queues || !mps_glance(msk, st))
+		return false;
+	mps_window_glanced(&st->memo, (__u32)msk->wnd_end);
+	if (p->see_conn) {
+		const __u32 looked_us = st->snap.now_us;
+		struct mps_round r;
+
+		mps_snap_conn(msk, st, &r);
+		p->see_conn(msk, &st->snap, &st->priv);
+		st->snap.now_us = looked_us;
+	}
+	st->memo.glanced = 1;
+	mps_count_verdict(st, mps_wait_for(MPS_WAIT_NO_ROOM));
+	return true;
+}
+
+#endif /* MPS_BPF_GLANCE_H */

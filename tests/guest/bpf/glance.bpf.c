@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A glance and the full look at each decision, and keeps book of whether they agree
+ * (test_glance.py).
+ */
+#include "frame/scheduler.h"
+#include "policy/ecf_extended.h"
+
+MPS_COMMON_TUNABLES(500, 2, 1);
+MPS_TUNABLE_FIXED(which, 0, 0, 1, 1, "0: the policy of bpf_minrtt, 1: that of bpf_ecf");
+MPS_TUNABLE(agreed, 0, 0, 1000000000, 1, "glances that said what the decision said");
+MPS_TUNABLE(differed, 0, 0, 1000000000, 1, "glances that did not");
+MPS_TUNABLE(moved, 0, 0, 1000000000, 1, "glances that a second one takes back");
+MPS_TUNABLE(missed, 0, 0, 1000000000, 1, "waits for room that took a full look");
+
+static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
+{
+	const struct mps_ecf_options o = {
+		.beta = 250,
+		.estimate = MPS_EST_GROW | MPS_EST_RATE,
+		.whole = 1,
+		.buffer = 1,
+	};
+
+	return which ? mps_ecf_pick(c, priv, &o) : mps_minrtt_pick(c);
+}
+
+MPS_POLICY(closer, .pick = pick, .fills_queues = true);
+
+static __always_inline int t_glance_send(struct mptcp_sock *msk)
+{
+	struct mps_conn_store *st = mps_store(msk, &closer);
+	__u64 decided, waited;
+	__u32 waits, as_said;
+	int ret;
+
+	if (!st)
+		return mps_send_stateless(msk);
+	waits = mps_glance(msk, st);
+	decided = st->counter[MPS_C_DECISIONS];
+	waited = st->counter[MPS_C_WAIT_NO_ROOM];
+	ret = mps_send(msk, st, &closer);
+	as_said = decided + 1 == st->counter[MPS_C_DECISIONS] &&
+		  waited + 1 == st->counter[MPS_C_WAIT_NO_ROOM];
+	if (!waits)
+		missed += as_said;
+	else if (as_said && !st->memo.doubt && st->memo.wnd_end == (__u32)msk->wnd_end)
+		agreed++;
+	else if (!mps_glance(msk, st))
+		moved++; /* an acknowledgement came between the two: nobody holds TCP's lock */
+	else
+		differed++;
+	return ret;
+}
+
+static __always_inline int t_glance_retrans(struct mptcp_sock *msk)
+{
+	return mps_retrans(msk, mps_store(msk, &closer), &closer);
+}
+
+MPS_OPS(t_glance, "t_glance", "looks twice", t_glance_send, t_glance_retrans);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A glance at the subflows says what the full decision says, and that decides most waits."""
+
+import pytest
+from command import ok
+from lab import Path
+from passes import BUILT
+from traffic import both_ways, connection, download, upload
+
+pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
+NAME = "t_glance"
+SIZE = 1 << 20
+UNLIKE = (Path(10, 10, limit=30), Path(3, 40, limit=30))
+BACKUP = (Path(10, 10, limit=30), Path(5, 20, backup=True))
+MANY = tuple(Path(4, 10 + 5 * i, limit=20) for i in range(9))
+
+
+@pytest.fixture(params=[0, 1], ids=["minrtt", "ecf"])
+def looked(request, suffix):
+    """looked(): {counter: value} of the scheduler that looks twice, since the test began."""
+    ok("load", BUILT / f"glance{suffix}", "--set", f"which={request.param}")
+
+    def read():
+        shown = ok("get", NAME)
+        return {t["name"]: t["value"] for t in shown["tunables"]}
+
+    yield read
+    ok("unload", NAME)
+
+
+def check(found):
+    assert not found["differed"], found
+    assert found["agreed"] > 50 + 20 * found["moved"], found
+    return found
+
+
+@pytest.mark.parametrize("loss", [0, 1], ids=["clean", "lossy"])
+@pytest.mark.parametrize("paths", [UNLIKE, BACKUP, UNLIKE[:1]], ids=["two", "backup", "one"])
+def test_it_agrees(labs, looked, paths, loss):
+    lab = labs(*paths)
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        lab.shape(loss=loss)
+        download(conn, SIZE).finish().acknowledged()
+        upload(conn, SIZE).finish().acknowledged()
+        both_ways(conn, SIZE // 4)
+    found = check(looked())
+    if not loss:
+        assert found["agreed"] > found["missed"], found
+
+
+def test_it_agrees_while_a_path_dies(labs, looked):
+    lab = labs(*UNLIKE)
+    with (
+        lab.lent(NAME) as lent,
+        connection(lent.endpoints()) as conn,
+        lab.outage(2, "loss") as (kill, revive),
+    ):
+        data = download(conn, 4 * SIZE)
+        data.reached(0.2)
+        kill()
+        data.reached(0.6)
+        revive()
+        data.finish().acknowledged()
+    check(looked())
+
+
+def test_more_subflows_than_a_snapshot_has_take_the_full_look(labs, looked):
+    lab = labs(*MANY)
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        before = looked()
+        download(conn, SIZE).finish().acknowledged()
+    found = looked()
+    assert found["agreed"] == before["agreed"], (before, found)
+    assert not found["differed"], found
