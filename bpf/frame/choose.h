@@ -83,56 +83,57 @@ static __always_inline void mps_change(struct mptcp_sock *msk, struct mps_conn_s
 	}
 }
 
-#define MPS_SCHEDULER_CHOOSES(id, text, tags, choose, ...)                                   \
-	MPS_EACH(MPS_CHOICE, id, __VA_ARGS__)                                                \
-	static __always_inline void id##_forget(struct sock *ssk)                            \
-	{                                                                                    \
-		MPS_EACH(MPS_CHOICE_FORGETS, id, __VA_ARGS__)                                \
-	}                                                                                    \
-	static const struct mps_policy id##_policy = { .forget = id##_forget };              \
-	static __noinline int id##_begin(struct mptcp_sock *msk, struct mps_conn_store *st)  \
-	{                                                                                    \
-		return mps_begin(msk, st, &id##_policy);                                     \
-	}                                                                                    \
-	static __noinline int id##_change(struct mptcp_sock *msk, struct mps_conn_store *st, \
-					  __u32 to)                                          \
-	{                                                                                    \
-		mps_change(msk, st, to, &id##_policy);                                       \
-		return 0;                                                                    \
-	}                                                                                    \
-	static const struct mps_program id##_program = { .begin = id##_begin };              \
-	static __always_inline int id##_send(struct mptcp_sock *msk)                         \
-	{                                                                                    \
-		struct mps_conn_store *st = mps_store(msk, &id##_program);                   \
-		__u32 at;                                                                    \
-                                                                                             \
-		if (!st)                                                                     \
-			return mps_send_stateless(msk);                                      \
-		at = choose(msk, st);                                                        \
-		if (at >= MPS_COUNT(__VA_ARGS__))                                            \
-			at = 0;                                                              \
-		if (at != st->priv.policy)                                                   \
-			id##_change(msk, st, at);                                            \
-		MPS_EACH(MPS_CHOICE_SENDS, id, __VA_ARGS__)                                  \
-		return -EAGAIN;                                                              \
-	}                                                                                    \
-	static __always_inline int id##_retrans(struct mptcp_sock *msk)                      \
-	{                                                                                    \
-		struct mps_conn_store *st = mps_store(msk, &id##_program);                   \
-		const __u32 at = st ? st->priv.policy : MPS_COUNT(__VA_ARGS__);              \
-                                                                                             \
-		MPS_EACH(MPS_CHOICE_RETRANS, id, __VA_ARGS__)                                \
-		return -EAGAIN;                                                              \
-	}                                                                                    \
-	static __always_inline void id##_tick(struct sock *ssk, const struct sk_buff *skb)   \
-	{                                                                                    \
-		struct mps_subflow_store *s = mps_clock_store(ssk);                          \
-		const __u32 at = s ? s->policy : MPS_COUNT(__VA_ARGS__);                     \
-                                                                                             \
-		MPS_EACH(MPS_CHOICE_TICKS, id, __VA_ARGS__)                                  \
-	}                                                                                    \
-	MPS_OPS(id, #id, text, id##_send, id##_retrans);                                     \
-	MPS_CLOCK_OPS(id, #id, tags, id##_tick);                                             \
+#define MPS_SCHEDULER_CHOOSES(id, text, tags, choose, ...)                                 \
+	MPS_EACH(MPS_CHOICE, id, __VA_ARGS__)                                              \
+	static __always_inline void id##_forget(struct sock *ssk)                          \
+	{                                                                                  \
+		MPS_EACH(MPS_CHOICE_FORGETS, id, __VA_ARGS__)                              \
+	}                                                                                  \
+	static const struct mps_policy id##_policy = { .forget = id##_forget };            \
+	__noinline int id##_begin(struct mptcp_sock *msk MPS_TRUSTED,                      \
+				  struct mps_conn_store *st MPS_ARG)                       \
+	{                                                                                  \
+		return mps_begin(msk, st, &id##_policy);                                   \
+	}                                                                                  \
+	__noinline int id##_change(struct mptcp_sock *msk MPS_TRUSTED,                     \
+				   struct mps_conn_store *st MPS_ARG, __u32 to)            \
+	{                                                                                  \
+		mps_change(msk, st, to, &id##_policy);                                     \
+		return 0;                                                                  \
+	}                                                                                  \
+	static const struct mps_program id##_program = { .begin = id##_begin };            \
+	static __always_inline int id##_send(struct mptcp_sock *msk)                       \
+	{                                                                                  \
+		struct mps_conn_store *st = mps_store(msk, &id##_program);                 \
+		__u32 at;                                                                  \
+                                                                                           \
+		if (!st)                                                                   \
+			return mps_send_stateless(msk);                                    \
+		at = choose(msk, st);                                                      \
+		if (at >= MPS_COUNT(__VA_ARGS__))                                          \
+			at = 0;                                                            \
+		if (at != st->priv.policy)                                                 \
+			id##_change(msk, st, at);                                          \
+		MPS_EACH(MPS_CHOICE_SENDS, id, __VA_ARGS__)                                \
+		return -EAGAIN;                                                            \
+	}                                                                                  \
+	static __always_inline int id##_retrans(struct mptcp_sock *msk)                    \
+	{                                                                                  \
+		struct mps_conn_store *st = mps_store(msk, &id##_program);                 \
+		const __u32 at = st ? st->priv.policy : MPS_COUNT(__VA_ARGS__);            \
+                                                                                           \
+		MPS_EACH(MPS_CHOICE_RETRANS, id, __VA_ARGS__)                              \
+		return -EAGAIN;                                                            \
+	}                                                                                  \
+	static __always_inline void id##_tick(struct sock *ssk, const struct sk_buff *skb) \
+	{                                                                                  \
+		struct mps_subflow_store *s = mps_clock_store(ssk);                        \
+		const __u32 at = s ? s->policy : MPS_COUNT(__VA_ARGS__);                   \
+                                                                                           \
+		MPS_EACH(MPS_CHOICE_TICKS, id, __VA_ARGS__)                                \
+	}                                                                                  \
+	MPS_OPS(id, #id, text, id##_send, id##_retrans);                                   \
+	MPS_CLOCK_OPS(id, #id, tags, id##_tick);                                           \
 	typedef mps_common_tunables id##_has_common_tunables
 
 #endif /* MPS_BPF_CHOOSE_H */

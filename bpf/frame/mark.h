@@ -81,8 +81,9 @@ static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const st
 }
 
 /* Those that made the peer's window fill: they carry the oldest data. */
-static __always_inline void mps_penalise_carriers(struct mptcp_sock *msk, const struct mps_conn *c,
-						  const struct mps_round *r)
+MPS_FN __u32 mps_penalise_carriers(struct mptcp_sock *msk MPS_TRUSTED,
+				   const struct mps_conn *c MPS_ARG,
+				   const struct mps_round *r MPS_ARG)
 {
 	const __u32 all = (1U << (c->nr_paths & 31)) - 1;
 	struct mptcp_subflow_context *subflow;
@@ -99,6 +100,7 @@ static __always_inline void mps_penalise_carriers(struct mptcp_sock *msk, const 
 		if (i < MPS_MAX_PATHS)
 			mps_penalise_carrier(s, &c->path[i], c->now_us);
 	}
+	return n;
 }
 
 #endif /* MPS_BPF_MARK_H */

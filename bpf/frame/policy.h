@@ -70,6 +70,9 @@ struct mps_program {
 	__u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv);
 	__u64 (*copies)(const struct mps_conn *c, struct mps_priv *priv);
 	int (*begin)(struct mptcp_sock *msk, struct mps_conn_store *st);
+	/* mps_snap_paths() and mps_mark() of this policy */
+	int (*look)(struct mptcp_sock *msk, struct mps_conn_store *st, struct mps_round *r);
+	int (*mark)(struct mptcp_sock *msk, __u32 mask, const struct mps_round *r, __u32 account);
 };
 
 /* The compiler says so where a policy has no decision. */

@@ -10,33 +10,18 @@
 #include "frame/pass.h"
 #include "frame/send.h"
 
-static __always_inline int mps_copy(struct mptcp_sock *msk, struct mps_conn_store *st,
-				    const struct mps_round *r, __u32 mask,
-				    const struct mps_policy *p)
+/* The path that sends again what is late, as a mask of paths; 0: none is fit. */
+static __always_inline __u32 mps_repair(const struct mps_conn *c)
 {
-	int ret = mask ? mps_mark(msk, mask, r, MPS_S_COPIED, p) : -EAGAIN;
+	const int path = c->unit ? mps_default_retrans(c) : MPS_WAIT;
 
-	/* it is the window that keeps fresh data back, and not the scheduler */
-	if (!ret && penalise && st->snap.pending && !st->snap.wnd_left)
-		mps_penalise_carriers(msk, &st->snap, r);
-	return ret;
+	return path < 0 ? 0 : 1U << (path & 31);
 }
 
-static __always_inline int mps_repair(struct mptcp_sock *msk, struct mps_conn_store *st,
-				      const struct mps_round *r, const struct mps_policy *p)
+/* It is the window that keeps fresh data back, and not the scheduler. */
+static __always_inline bool mps_window_is_full(const struct mps_conn *c)
 {
-	const int path = st->snap.unit ? mps_default_retrans(&st->snap) : MPS_WAIT;
-
-	return path < 0 ? -EAGAIN : mps_mark(msk, 1U << (path & 31), r, MPS_S_RETRANS, p);
-}
-
-/* What the receiver has dropped goes again, without waiting for the timer. */
-static __always_inline int mps_resend(struct mptcp_sock *msk, struct mps_conn_store *st,
-				      const struct mps_round *r, const struct mps_policy *p)
-{
-	const __u32 mask = mps_repair_first(&st->snap);
-
-	return mask ? mps_mark(msk, mask, r, MPS_S_RETRANS, p) : -EAGAIN;
+	return c->pending && !c->wnd_left;
 }
 
 static __always_inline void mps_count_pass(struct mps_conn_store *st, bool next, bool copies,
@@ -63,8 +48,8 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 	const struct mps_policy *p = program->policy;
 	struct mps_memo *memo;
 	struct mps_round r;
+	__u32 pass, next, mask = 0, account = MPS_S_RETRANS;
 	int ret = -EAGAIN;
-	__u32 pass, next;
 	bool lost;
 
 	if (!st)
@@ -76,7 +61,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 		return -EAGAIN;
 	mps_snap_conn(msk, st, &r);
 	memo->pass_end = mps_snap_fragment(msk, &st->snap, &r, next ? memo->pass_end : r.una);
-	mps_snap_paths(msk, st, &r, p);
+	program->look(msk, st, &r);
 	if (!next)
 		memo->copies = !!(pass & MPTCP_PASS_ASKED);
 	/* without copies it was asked for to make the core try to send on, which it does now */
@@ -88,11 +73,17 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 	lost = memo->copies && mps_lost_behind(&st->snap);
 	/* the timer's pass would put the oldest fragment out of the reach of one for copies */
 	if (lost)
-		ret = mps_resend(msk, st, &r, p);
+		mask = mps_repair_first(&st->snap);
 	else if (memo->copies || (p->copies_amid && mps_clock_asks(p)))
-		ret = mps_copy(msk, st, &r, (__u32)program->copies(&st->snap, &st->priv), p);
-	if (ret && !memo->copies)
-		ret = mps_repair(msk, st, &r, p);
+		mask = (__u32)program->copies(&st->snap, &st->priv);
+	if (mask && !lost)
+		account = MPS_S_COPIED;
+	else if (!mask && !memo->copies)
+		mask = mps_repair(&st->snap);
+	if (mask)
+		ret = program->mark(msk, mask, &r, account);
+	if (!ret && account == MPS_S_COPIED && penalise && mps_window_is_full(&st->snap))
+		mps_penalise_carriers(msk, &st->snap, &r);
 	mps_count_pass(st, next, memo->copies && !lost, ret);
 	mps_pass_expects(msk, memo, &r, ret);
 	return ret;

@@ -51,30 +51,44 @@ static __always_inline __u64 mps_copies(const struct mps_conn *c, void *priv,
  * MPS_POLICY(id, .pick = ..., ...): a policy by that name, of the members of struct mps_policy.
  * The barriers: who looks at neither must not drop the argument, or the verifier refuses the call.
  */
-#define MPS_POLICY(id, ...)                                                                 \
-	static const struct mps_policy id##_policy = { __VA_ARGS__ };                       \
-	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,                      \
-				     struct mps_priv *priv MPS_ARG)                         \
-	{                                                                                   \
-		barrier_var(priv);                                                          \
-		return mps_decide(c, (void *)priv, &id##_policy);                           \
-	}                                                                                   \
-	__noinline __u64 id##_copies(const struct mps_conn *c MPS_ARG,                      \
-				     struct mps_priv *priv MPS_ARG)                         \
-	{                                                                                   \
-		barrier_var(c);                                                             \
-		barrier_var(priv);                                                          \
-		return mps_copies(c, (void *)priv, &id##_policy);                           \
-	}                                                                                   \
-	static __noinline int id##_begin(struct mptcp_sock *msk, struct mps_conn_store *st) \
-	{                                                                                   \
-		return mps_begin(msk, st, &id##_policy);                                    \
-	}                                                                                   \
-	static const struct mps_program id = {                                              \
-		.policy = &id##_policy,                                                     \
-		.decide = id##_decide,                                                      \
-		.copies = id##_copies,                                                      \
-		.begin = id##_begin,                                                        \
+#define MPS_POLICY(id, ...)                                                                      \
+	static const struct mps_policy id##_policy = { __VA_ARGS__ };                            \
+	__noinline __u64 id##_decide(const struct mps_conn *c MPS_ARG,                           \
+				     struct mps_priv *priv MPS_ARG)                              \
+	{                                                                                        \
+		barrier_var(priv);                                                               \
+		return mps_decide(c, (void *)priv, &id##_policy);                                \
+	}                                                                                        \
+	__noinline __u64 id##_copies(const struct mps_conn *c MPS_ARG,                           \
+				     struct mps_priv *priv MPS_ARG)                              \
+	{                                                                                        \
+		barrier_var(c);                                                                  \
+		barrier_var(priv);                                                               \
+		return mps_copies(c, (void *)priv, &id##_policy);                                \
+	}                                                                                        \
+	__noinline int id##_begin(struct mptcp_sock *msk MPS_TRUSTED,                            \
+				  struct mps_conn_store *st MPS_ARG)                             \
+	{                                                                                        \
+		return mps_begin(msk, st, &id##_policy);                                         \
+	}                                                                                        \
+	__noinline int id##_look(struct mptcp_sock *msk MPS_TRUSTED,                             \
+				 struct mps_conn_store *st MPS_ARG, struct mps_round *r MPS_ARG) \
+	{                                                                                        \
+		mps_snap_paths(msk, st, r, &id##_policy);                                        \
+		return 0;                                                                        \
+	}                                                                                        \
+	__noinline int id##_mark(struct mptcp_sock *msk MPS_TRUSTED, __u32 mask,                 \
+				 const struct mps_round *r MPS_ARG, __u32 account)               \
+	{                                                                                        \
+		return mps_mark(msk, mask, r, account, &id##_policy);                            \
+	}                                                                                        \
+	static const struct mps_program id = {                                                   \
+		.policy = &id##_policy,                                                          \
+		.decide = id##_decide,                                                           \
+		.copies = id##_copies,                                                           \
+		.begin = id##_begin,                                                             \
+		.look = id##_look,                                                               \
+		.mark = id##_mark,                                                               \
 	}
 
 /*

@@ -125,7 +125,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	__u32 again;
 
 	mps_snap_conn(msk, st, &r);
-	mps_snap_paths(msk, st, &r, p);
+	program->look(msk, st, &r);
 	st->snap.fit = (__u16)(st->snap.unit * min_room / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
@@ -150,7 +150,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
 		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p);
-	return mps_mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT, p);
+	return program->mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
 /* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */

@@ -153,8 +153,8 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
  * up, the core goes back to the oldest unacknowledged data, whose window the
  * peer has granted long ago (__mptcp_retransmit_pending_data()).
  */
-static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_conn_store *st,
-					  struct mps_round *r)
+MPS_FN __u32 mps_snap_conn(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_store *st MPS_ARG,
+			   struct mps_round *r MPS_ARG)
 {
 	struct mps_conn *c = &st->snap;
 	struct mptcp_data_frag *head = msk->first_pending;
@@ -179,6 +179,7 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
 	r->found = 0;
 	__builtin_memset(&r->seen, 0, sizeof(r->seen));
 	r->begun = head && head->already_sent && c->unit;
+	return c->unit;
 }
 
 /* As many fragments as one pass may send; they stay in the queue until it is over. */
@@ -188,8 +189,8 @@ static __always_inline void mps_snap_conn(struct mptcp_sock *msk, struct mps_con
  * For get_retrans: the fragment in question is the first that does not end before `from`,
  * as far as it was sent. Returns where the whole of it ends.
  */
-static __always_inline __u32 mps_snap_fragment(struct mptcp_sock *msk, struct mps_conn *c,
-					       struct mps_round *r, __u32 from)
+MPS_FN __u32 mps_snap_fragment(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn *c MPS_ARG,
+			       struct mps_round *r MPS_ARG, __u32 from)
 {
 	struct list_head *at = msk->rtx_queue.next;
 	__u32 i, start = from, sent = 0, whole = 0;
