@@ -20,6 +20,11 @@
 
 #include "frame/scheduler.h"
 
+/* What a new policy's state of a connection is zeroed of; the rest is the scheduler's own. */
+#ifndef MPS_CHOICE_BYTES
+#define MPS_CHOICE_BYTES MPS_PRIV_BYTES
+#endif
+
 /* f(id, n, policy) for each policy, n counting from 0 */
 #define MPS_EACH_1(f, id, n, a) f(id, n, a)
 #define MPS_EACH_2(f, id, n, a, ...) f(id, n, a) MPS_EACH_1(f, id, n + 1, __VA_ARGS__)
@@ -68,7 +73,8 @@ static __always_inline void mps_change(struct mptcp_sock *msk, struct mps_conn_s
 {
 	struct mptcp_subflow_context *subflow;
 
-	__builtin_memset(&st->priv, 0, sizeof(st->priv));
+	__builtin_memset(&st->priv, 0, MPS_CHOICE_BYTES);
+	st->priv.notes = 0;
 	st->priv.policy = (__u8)to;
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);

@@ -36,6 +36,8 @@ struct mps_policy {
 			 struct mps_subflow_store *s);
 	/* ... with what is kept as mps_path.metric ... */
 	__u32 (*metric)(struct sock *ssk, const struct tcp_sock *tp);
+	/* ... and all of its paths together, ... */
+	void (*see_paths)(const struct mps_look *l, struct mps_conn *c, struct mps_priv *priv);
 	/* ... and, in get_send, as a whole. */
 	void (*see_conn)(struct mptcp_sock *msk, struct mps_conn *c, void *priv);
 
@@ -62,6 +64,8 @@ struct mps_policy {
 	bool fills_queues;
 	bool copies_amid; /* copies are wanted while new data could be given out, too */
 	bool copies_tail; /* copies are wanted, but not before all data was given out */
+	/* The same, where a connection's state tells. */
+	bool (*tail)(const void *priv);
 };
 
 /* A policy and those functions of it that the verifier looks at once: MPS_POLICY() makes both. */

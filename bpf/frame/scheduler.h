@@ -28,9 +28,9 @@
 char _license[] SEC("license") = "GPL";
 
 static __always_inline struct mps_verdict mps_whole(const struct mps_conn *c, struct mps_verdict v,
-						    const struct mps_policy *p)
+						    const void *priv, const struct mps_policy *p)
 {
-	return copy ? mps_with_rest(c, v, p->copies_tail) : v;
+	return copy ? mps_with_rest(c, v, p->tail ? p->tail(priv) : p->copies_tail) : v;
 }
 
 static __always_inline __u64 mps_decide(const struct mps_conn *c, void *priv,
@@ -38,7 +38,8 @@ static __always_inline __u64 mps_decide(const struct mps_conn *c, void *priv,
 {
 	if (!p->pick)
 		mps_policy_without_pick();
-	return mps_pack(c->wnd_left ? mps_whole(c, p->pick(c, priv), p) : mps_window_closed(c));
+	return mps_pack(c->wnd_left ? mps_whole(c, p->pick(c, priv), priv, p)
+				    : mps_window_closed(c));
 }
 
 static __always_inline __u64 mps_copies(const struct mps_conn *c, void *priv,

@@ -9,6 +9,11 @@
 #include "kernel/structs.h"
 #include <bpf/bpf_helpers.h>
 
+/* uapi/linux/bpf.h, for bpf_for() */
+struct bpf_iter_num {
+	__u64 opaque[1];
+} __attribute__((aligned(8)));
+
 struct bpf_iter_mptcp_subflow {
 	__u64 opaque[2];
 } __attribute__((aligned(8)));

@@ -12,11 +12,7 @@
 #define MPS_BPF_QUEUE_H
 
 #include "kernel/compat.h"
-
-/* uapi/linux/bpf.h, for bpf_for() */
-struct bpf_iter_num {
-	__u64 opaque[1];
-} __attribute__((aligned(8)));
+#include "kernel/kfuncs.h"
 
 /* net/sch_generic.h: lengths are per CPU, as with pfifo_fast */
 #define TCQ_F_CPUSTATS 0x20

@@ -12,7 +12,7 @@
  * include/policy/redundant.h.
  */
 #include "frame/scheduler.h"
-#include "policy/redundant.h"
+#include "hooks/redundant.h"
 
 MPS_TUNABLE(
 	strict, 1, 0, 1, 1,
@@ -44,26 +44,10 @@ static __always_inline bool ends_burst(const struct mps_conn *c, const struct mp
 	return c->nr_paths > 1 && (!strict || !mps_redundant_is_ahead(priv, c->unacked + v->bytes));
 }
 
-/*
- * From where on a pass is worth asking for: where the batch begins that is to be copied, and
- * anywhere while there is none. The bridge has one pass per jiffy, and one that comes too early
- * makes the next late. The first subflow's acknowledgement of two segments may be the one that
- * gets there; a segment is looked at before its acknowledgement counts. Without a branch, of
- * which each doubles the states of the loop over the subflows. n: index of the subflow.
- */
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *path, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const struct mps_redundant_state *state = (const void *)&l->st->priv;
-	const __u32 first = 1U << (state->lead & 31) >> n & 1;
-
-	s->priv.word[0] = l->r->head - state->open - first * 2 * path->mss;
-	s->priv.word[1] = state->open;
-}
-
-static __always_inline bool too_early(const struct mps_subflow_store *s, __u32 una)
-{
-	return s->priv.word[1] && mps_before(una, (__u32)s->priv.word[0]);
+	mps_redundant_see(l, path, n, s);
 }
 
 static __always_inline __u32 most(void)
@@ -75,8 +59,6 @@ static __always_inline __u32 room(const struct mps_conn *c, __u32 path)
 {
 	return mps_redundant_sndbuf(most());
 }
-
-_Static_assert(sizeof(struct mps_redundant_state) <= MPS_PRIV_BYTES, "state of a connection");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
 {
@@ -97,5 +79,6 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 
 /* Copies are wanted for all that is given out, not only for its end. */
 MPS_POLICY(redundant, .pick = pick, .copies = copies, .fills_queues = true, .copies_amid = true,
-	   .see_path = see_path, .too_early = too_early, .ends_burst = ends_burst, .sndbuf = room);
+	   .see_path = see_path, .too_early = mps_redundant_too_early, .ends_burst = ends_burst,
+	   .sndbuf = room);
 MPS_SCHEDULER(bpf_redundant, "every byte on every subflow that has room", redundant);

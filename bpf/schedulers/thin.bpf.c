@@ -15,7 +15,7 @@
  * delays. The policy is in include/policy/thin.h.
  */
 #include "frame/scheduler.h"
-#include "policy/thin.h"
+#include "hooks/thin.h"
 
 MPS_WAS(probe_after, probe);
 /* The paper has 5; what is sent after 4 is known after 5, and a fall from 160 ms within 1 s. */
@@ -29,34 +29,16 @@ MPS_WAS(probe_segments, length);
 MPS_TUNABLE(probe_segments, 2, 1, 45, 1, "most segments of a probe");
 MPS_COMMON_TUNABLES(500, 2, 1);
 
-static __always_inline struct mps_thin_subflow *thin_state(struct mps_subflow_store *s)
-{
-	return (struct mps_thin_subflow *)&s->priv;
-}
-
-static __always_inline void thin_observe(struct tcp_sock *tp, struct mps_subflow_store *s)
-{
-	mps_thin_observe(thin_state(s), (__u32)tp->rack.mstamp, tp->rack.rtt_us,
-			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
-}
-
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const struct mps_thin_options o = {
-		.probe = mps_writer_waits(l->msk) ? 0 : probe_after,
-		.samples = samples,
-	};
-
-	thin_observe(tp, s);
-	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
-	mps_thin_path(thin_state(s), p, &o, l->r->now_us);
+	mps_thin_see(l, p, tp, s, probe_after, samples);
 }
 
 static __always_inline void segment(struct sock *ssk, const struct sk_buff *skb,
 				    struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	thin_observe(tp, s);
+	mps_thin_segment(tp, s);
 }
 
 static __always_inline bool asks(void)
@@ -66,7 +48,7 @@ static __always_inline bool asks(void)
 
 static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
 {
-	mps_thin_used(thin_state(s), now_us);
+	mps_thin_used(mps_thin_state(s), now_us);
 }
 
 static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,

@@ -63,7 +63,10 @@ enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW
 	X(NO_SAMPLE, no_sample, "ordered by RTT: the delay of a subflow is not measured yet") \
 	X(CLOCKS, clocks,                                                                     \
 	  "ordered by RTT: timestamps of the subflows do not compare; "                       \
-	  "the peer needs net.ipv4.tcp_timestamps=2")
+	  "the peer needs net.ipv4.tcp_timestamps=2")                                         \
+	X(STANDBY, standby, "a path of a higher rank stands by")                              \
+	X(OVERFLOW, overflow, "a path of a higher rank helps: the deadline would be missed")  \
+	X(OVER_RTT, over_rtt, "a path is over its RTT threshold")
 
 #define MPS_ENUM_NOTE(id, name, text) MPS_NOTE_##id,
 enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
@@ -132,6 +135,7 @@ struct mps_subflow_store {
 	__u8 wnd_new : 1; /* it has just taken over a window, ... */
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
 	__u8 policy;	  /* mps_priv.policy at the last look */
+	__u8 row;	  /* of bpf_steer: MPS_STEER_ROW_*, state/steer.h */
 	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
 	__u32 asked_una;  /* low half of snd_una when it last asked for copies */
 	__u32 asked_us;	  /* when that was */

@@ -117,6 +117,17 @@ static bool waits_for_somebody(const struct mps_conn *c)
 	return false;
 }
 
+/* A usable path that owes something has no room. */
+static bool waits_for_a_turn(const struct mps_conn *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_paths; i++)
+		if (is_usable(c, &c->path[i]) && owes(&c->path[i]) && !has_room(c, &c->path[i]))
+			return true;
+	return false;
+}
+
 static bool may_wait_for(const struct mps_conn *c, __u32 reason, const struct mps_priv *priv)
 {
 	const bool is_ecf = !strcmp(policy->name, "ecf");
@@ -135,7 +146,8 @@ static bool may_wait_for(const struct mps_conn *c, __u32 reason, const struct mp
 		return (!strcmp(policy->name, "blest") || !strcmp(policy->name, "cfs")) &&
 		       waits_for_somebody(c);
 	case MPS_WAIT_TURN:
-		return daps_patient && !strcmp(policy->name, "daps") && waits_for_somebody(c);
+		return (daps_patient && !strcmp(policy->name, "daps") && waits_for_somebody(c)) ||
+		       (steering.mode == MPS_STEER_BALANCE && waits_for_a_turn(c));
 	case MPS_WAIT_COPIES:
 		return is_redundant && c->unacked;
 	default:

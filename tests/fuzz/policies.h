@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The nine schedulers as bpf/NAME.bpf.c puts them together: options within the ranges of their
- * tunables, what completes a snapshot, the pick, and what must be true of the state behind it.
+ * The schedulers as bpf/schedulers/NAME.bpf.c puts them together: options within the ranges of
+ * their tunables, what completes a snapshot, the pick, and what must be true of the state behind
+ * it.
  */
 #ifndef MPS_TESTS_POLICIES_H
 #define MPS_TESTS_POLICIES_H
@@ -14,6 +15,8 @@
 #include "policy/queueaware.h"
 #include "policy/redundant.h"
 #include "policy/rr.h"
+#include "policy/shares.h"
+#include "policy/steer.h"
 #include "state/stats.h"
 #include "policy/thin.h"
 
@@ -249,6 +252,50 @@ static inline void check_thin(const struct mps_conn *c, const void *priv)
 	claim(!(p->notes >> MPS_NR_NOTES), "notes that there are");
 }
 
+/* --- steer: its own modes */
+
+static struct mps_steer_options steering;
+
+static inline void options_steer(struct draw *d)
+{
+	static const __u32 modes[] = { MPS_STEER_STANDBY, MPS_STEER_BALANCE, MPS_STEER_PRIORITY };
+
+	steering.mode = modes[draw_byte(d) % 3];
+	steering.deadline_us = switched(d) ? MPS_STEER_NO_DEADLINE : (__u32)draw_up_to(d, ~0U);
+}
+
+/* Its filter, for a path each what rows may say of it, and perhaps one for copies before it. */
+static inline void complete_steer(struct draw *d, struct mps_conn *c, void *priv)
+{
+	unsigned int i, active = 0;
+	__u32 notes;
+
+	for (i = 0; i < c->nr_paths; i++) {
+		c->path[i].metric = mps_steer_metric(draw_byte(d), draw_byte(d) % 101, switched(d));
+		active |= c->path[i].flags & MPS_PATH_ACTIVE;
+	}
+	steering.head = (__u32)draw_up_to(d, ~0U);
+	steering.waits = switched(d);
+	steering.copy = switched(d);
+	notes = mps_steer_filter(c, mps_steer_state(priv), &steering);
+	claim(!(notes >> MPS_NR_NOTES), "notes that there are");
+	claim(!active || mps_usable_tier(c) == 0, "some active path may carry");
+}
+
+static inline struct mps_verdict pick_steer(const struct mps_conn *c, struct mps_priv *priv)
+{
+	if (steering.mode == MPS_STEER_BALANCE)
+		return mps_shares_pick(c, (void *)priv, &mps_steer_state(priv)->begun);
+	return mps_steer_ranks_pick(c);
+}
+
+static inline void check_steer(const struct mps_conn *c, const void *priv)
+{
+	const struct mps_steer_state *s = mps_steer_state((void *)priv);
+
+	claim(!s->generation && !s->rule && !s->mode, "what the tables say is nobody else's");
+}
+
 static const struct policy policies[] = {
 	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false, false },
 	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false, false },
@@ -260,6 +307,7 @@ static const struct policy policies[] = {
 	  false, true },
 	{ "daps", options_daps, complete_daps, pick_daps, check_daps, false, true },
 	{ "rr", options_rr, NULL, pick_rr, check_rr, false, false },
+	{ "steer", options_steer, complete_steer, pick_steer, check_steer, false, true },
 };
 
 static inline const struct policy *policy_named(const char *name)

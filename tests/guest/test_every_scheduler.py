@@ -18,6 +18,8 @@ SIZE = 512 << 10
 # The kernel's limit is a million, and a load without KVM takes a second for 50,000. 6.12, which
 # tells fewer states apart as the same, looked at 93,000 to 149,000; 7.3 at less than 100,000.
 FEW_INSTRUCTIONS = 200_000
+# One that holds several others. On 6.12, where both hooks are one program: 538,000; on 7.3 160,000.
+OF_SEVERAL = {"bpf_steer": 650_000}
 
 pytestmark = pytest.mark.virtual_time
 
@@ -62,7 +64,7 @@ def test_the_verifier_is_soon_done(every):
     """Of the scheduler's programs: one loop with branches in it can make that ten times as much."""
     found = verified()
     assert len(found) >= 2, f"the hooks of {every}"
-    assert max(found) < FEW_INSTRUCTIONS, found
+    assert max(found) < OF_SEVERAL.get(every, FEW_INSTRUCTIONS), found
 
 
 def has_unsent(lab, i):

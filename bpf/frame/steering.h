@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Steering's tables as a scheduler reads them (state/steer.h): which rule a connection has, found
+ * at its first decision and again when the tables are others, and which row a subflow.
+ */
+#ifndef MPS_BPF_STEERING_H
+#define MPS_BPF_STEERING_H
+
+#include "frame/snapshot.h"
+#include "kernel/ends.h"
+#include "kernel/writer.h"
+#include "policy/match.h"
+#include "policy/steer.h"
+
+#define MPS_CHOICE_BYTES MPS_STEER_POLICY_BYTES
+
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_ARRAY_OF_MAPS = 12 };
+
+struct mps_steer_tables {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	/* of a type that only an inner map names clang gives no size */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct mps_steer_table));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct mps_steer_tables);
+} mps_steer_v1 SEC(".maps");
+
+/* NULL: user space has written none. It stays as it is until this program ends. */
+static __always_inline struct mps_steer_table *mps_steer_table(void)
+{
+	__u32 zero = 0;
+	void *inner = bpf_map_lookup_elem(&mps_steer_v1, &zero);
+
+	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+}
+
+/* The rule that it matches, from 1 on; 0: none. */
+MPS_FN __u32 mps_steer_find_rule(const struct mps_steer_key *k MPS_ARG)
+{
+	const struct mps_steer_table *t = mps_steer_table();
+	__u32 i, found = 0;
+
+	if (!t)
+		return 0;
+	bpf_for(i, 0, MPS_STEER_RULES)
+	{
+		if (i >= t->nr_rules)
+			break;
+		if (mps_match_rule(&t->rule[i & (MPS_STEER_RULES - 1)], k)) {
+			found = i + 1;
+			break;
+		}
+	}
+	return found;
+}
+
+/* The subflow's row as mps_subflow_store.row has it. */
+MPS_FN __u32 mps_steer_find_row(__u64 context, __u32 backup)
+{
+	const struct mps_steer_table *t = mps_steer_table();
+	struct mps_steer_subflow s = {};
+	__u32 i, found = MPS_STEER_ROW_NONE;
+	const __u32 routed = mps_read_subflow(&s, context);
+
+	s.backup = backup;
+	if (!t || !t->nr_paths)
+		return found;
+	bpf_for(i, 0, MPS_STEER_PATHS)
+	{
+		if (i >= t->nr_paths)
+			break;
+		if (mps_match_path(&t->path[i & (MPS_STEER_PATHS - 1)], &s)) {
+			found = i + 1;
+			break;
+		}
+	}
+	/* its device will be known later */
+	return found == MPS_STEER_ROW_NONE && !routed ? MPS_STEER_ROW_UNKNOWN : found;
+}
+
+/* The path's metric. context: address of its struct mptcp_subflow_context. */
+MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, const struct mps_path *p MPS_ARG,
+			   __u64 context)
+{
+	const bool backup = p->flags & MPS_PATH_BACKUP;
+	const struct mps_steer_table *t;
+	const struct mps_steer_path *row;
+	__u32 out, at = s->row & ~MPS_STEER_ROW_OUT;
+
+	if (at == MPS_STEER_ROW_UNKNOWN) {
+		at = mps_steer_find_row(context, backup);
+		s->row = (__u8)at;
+	}
+	t = mps_steer_table();
+	if (!t || at - 1 >= MPS_STEER_PATHS)
+		return mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
+	row = &t->path[(at - 1) & (MPS_STEER_PATHS - 1)];
+	out = mps_match_over_rtt(row, p->srtt_us, s->row & MPS_STEER_ROW_OUT);
+	s->row = (__u8)(at | out * MPS_STEER_ROW_OUT);
+	return mps_steer_metric(mps_match_rank(row, backup), row->weight, out);
+}
+
+/* Completes the snapshot: which paths may carry new data now. */
+static __always_inline void mps_steer_paths(const struct mps_look *l, struct mps_conn *c,
+					    struct mps_priv *priv)
+{
+	const struct mps_steer_table *t = mps_steer_table();
+	struct mps_steer_state *s = mps_steer_state(priv);
+	struct mps_steer_options o = {
+		.mode = s->mode,
+		.deadline_us = MPS_STEER_DEADLINE_US,
+		.head = l->r->head,
+		.waits = mps_writer_waits(l->msk),
+		.copy = l->r->frag_end != l->r->frag,
+	};
+	const __u32 rule = s->rule - 1U;
+
+	if (t && rule < MPS_STEER_RULES)
+		o.deadline_us = t->rule[rule & (MPS_STEER_RULES - 1)].deadline_us;
+	priv->notes = (__u16)mps_steer_filter(c, s, &o);
+}
+
+#endif /* MPS_BPF_STEERING_H */

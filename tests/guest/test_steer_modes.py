@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""bpf_steer: what each mode does with the bytes; virtual time.
+
+The server sends, and knows the paths by the client's prefixes or by its own devices.
+"""
+
+import contextlib
+import time
+
+import pytest
+from cells import bench_lab, netlab, sent
+from command import ok, stats_of
+from traffic import connection, download, info
+
+pytestmark = pytest.mark.virtual_time
+NAME = "bpf_steer"
+KB = 1 << 10
+MB = 1 << 20
+FREE = netlab.Path("free", mbit=20, rtt_ms=40).roomy()
+PAID = netlab.Path("paid", mbit=50, rtt_ms=20).roomy()
+LIKE = (
+    netlab.Path("one", mbit=20, rtt_ms=30).roomy(),
+    netlab.Path("two", mbit=20, rtt_ms=30).roomy(),
+)
+
+
+def steer(*words):
+    return ok("steer", *" ".join(words).split())
+
+
+@pytest.fixture
+def tables(_shared, tmp_path):
+    """replace(line, ...): these lines are the tables."""
+    _shared.need(NAME)
+
+    def replace(*lines):
+        file = tmp_path / "tables"
+        file.write_text("\n".join(lines) + "\n")
+        return steer(f"replace {file}")
+
+    yield replace
+    steer("flush")
+
+
+@contextlib.contextmanager
+def served(*paths, name=NAME):
+    """A connection on which the server has that scheduler."""
+    with bench_lab(*paths) as lab:
+        lab.server.scheduler = name
+        with connection(lab) as conn:
+            yield lab, conn
+
+
+def counted(conn):
+    return stats_of(info(conn.server).token)
+
+
+def given(conn):
+    """Bytes of new data that each path was given, the first one's first."""
+    found = counted(conn)
+    return sent({"subflows": sorted(found["subflows"], key=lambda s: s["id"])})
+
+
+def chunks(conn, size, count, pause):
+    """Downloads with pauses between them, as of a video; seconds that each took."""
+    took = []
+    for _ in range(count):
+        took.append(download(conn, size).finish().acknowledged().seconds)
+        print(took, given(conn))
+        time.sleep(pause)
+    return took
+
+
+RANKS = "path name free device free rank 0", "path name paid device paid rank 1 metered"
+
+
+def test_priority_leaves_the_paid_path_alone(tables, _shared):
+    """A free line that suffices: at least 95 % fewer bytes on the other than minRTT gives it."""
+    found = {}
+    for mode in ("bpf_minrtt", "priority"):
+        tables(*RANKS, f"rule mode {mode}")
+        with served(FREE, PAID) as (_, conn):
+            took = chunks(conn, 500 * KB, 6, 0.7)
+            found[mode] = given(conn)[1], sum(took)
+            print(mode, took, given(conn), counted(conn))
+    assert found["bpf_minrtt"][0] > MB, found
+    assert found["priority"][0] <= 0.05 * found["bpf_minrtt"][0], found
+
+
+def test_priority_overflows_where_it_would_be_late(tables):
+    """3 MB take 1.3 s on the free line; in 700 ms they need the other one, which gets the rest."""
+    tables(*RANKS, "rule mode priority deadline 700ms")
+    with served(FREE, PAID) as (_, conn):
+        took = chunks(conn, 3 * MB, 3, 0.5)
+        free, paid = given(conn)
+        assert paid > 3 * 300 * KB, (free, paid, took)
+        assert free > 0.3 * (free + paid), (free, paid, took)
+        # the first has slow start in it
+        assert max(took[1:]) < 1.0, took
+        steer("rule flush")
+        tables(*RANKS, "rule mode priority deadline none")
+        chunks(conn, 1 * MB, 1, 0.2)
+        before = given(conn)[1]
+        chunks(conn, 3 * MB, 1, 0.2)
+        assert given(conn)[1] == before, "no deadline, no overflow"
+
+
+@pytest.mark.parametrize("first", [50, 80, 99])
+def test_shares_of_the_bytes(tables, first):
+    """Within 2 % over 10 MB."""
+    tables(
+        f"path name one remote 10.77.1.0/24 weight {first}",
+        f"path name two remote 10.77.2.0/24 weight {100 - first}",
+        "rule mode load-balancing",
+    )
+    with served(*LIKE) as (_, conn):
+        # the second path is known with the first decision that sees it
+        before = [*given(conn), 0][:2]
+        download(conn, 10 * MB).finish().acknowledged()
+        one, two = (b - a for a, b in zip(before, given(conn), strict=True))
+    assert abs(one / (one + two) - first / 100) < 0.02, (one, two)
+
+
+def test_standby_takes_over_and_gives_back(tables):
+    tables(*RANKS, "rule mode active-standby")
+    with served(FREE, PAID) as (lab, conn):
+        download(conn, MB).finish().acknowledged()
+        assert given(conn)[1] == 0
+        assert "standby" in counted(conn)["notes"]
+        kill = [f"qdisc change dev free-{end} root netem loss 100% limit 1000" for end in "cs"]
+        back = [f"qdisc change dev free-{end} root {FREE.queue()} loss 0%" for end in "cs"]
+        with lab.at_once("tc", *kill) as kill, lab.at_once("tc", *back) as revive:
+            transfer = download(conn, 2 * MB).reached(0.2)
+            kill()
+            transfer.finish().acknowledged()
+            assert given(conn)[1] > MB
+            revive()
+            # until the dead path has been heard of again
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                before = given(conn)
+                download(conn, 64 * KB).finish().acknowledged()
+                if given(conn)[0] - before[0] == 64 * KB:
+                    break
+                time.sleep(0.5)
+            else:
+                raise AssertionError(counted(conn))
+
+
+def test_a_rule_changes_under_way(tables):
+    """In force on an open connection within 100 ms, and no byte is lost."""
+    tables(*RANKS, "rule mode active-standby")
+    with served(FREE, PAID) as (_, conn):
+        transfer = download(conn, 16 * MB).reached(0.05)
+        assert given(conn)[1] == 0
+        tables(*RANKS, "rule mode bpf_minrtt")
+        time.sleep(0.1)
+        assert given(conn)[1] > 0
+        tables(*(line.replace("rank", "weight 1 rank") for line in RANKS), "rule mode redundant")
+        transfer.reached(0.6)
+        tables(
+            "path name free device free rank 1",
+            "path name paid device paid",
+            "rule mode active-standby",
+        )
+        time.sleep(0.1)
+        before = given(conn)[0]
+        time.sleep(0.3)
+        assert given(conn)[0] == before
+        transfer.finish().acknowledged()
+
+
+def test_a_slow_path_is_left_out(tables):
+    """Over its RTT threshold: no new data while another path is within its own."""
+    far = netlab.Path("far", mbit=20, rtt_ms=200).roomy()
+    tables("path name far device far rtt 150ms", "rule mode bpf_rr")
+    with served(netlab.Path("near", mbit=20, rtt_ms=20).roomy(), far) as (_, conn):
+        download(conn, MB).finish().acknowledged()
+        assert given(conn)[1] < 64 * KB, counted(conn)
+        assert "over_rtt" in counted(conn)["notes"]
+        tables("rule mode bpf_rr")
+        download(conn, MB).finish().acknowledged()
+        assert given(conn)[1] > 20 * KB, counted(conn)
+
+
+@pytest.mark.parametrize(
+    "mode", ["auto", "smallest-delay", "bpf_ecf", "bpf_blest", "bpf_cfs", "bpf_thin", "bpf_rr"]
+)
+def test_every_mode_delivers(tables, mode):
+    tables(f"rule mode {mode}")
+    with served(*LIKE) as (_, conn):
+        download(conn, 512 * KB).finish().acknowledged()
+        assert sum(given(conn)) == 512 * KB + 1

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Steering with plain arguments, for test_steer.py and test_shares.py. */
+#include "policy/match.h"
+#include "policy/shares.h"
+#include "policy/steer.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT __u32 filter(struct mps_conn *c, struct mps_priv *priv, const __u32 option[5])
+{
+	const struct mps_steer_options o = {
+		.mode = option[0],
+		.deadline_us = option[1],
+		.head = option[2],
+		.waits = option[3],
+		.copy = option[4],
+	};
+
+	return mps_steer_filter(c, mps_steer_state(priv), &o);
+}
+
+static void tell(struct mps_verdict v, __s32 answer[3])
+{
+	answer[0] = v.path;
+	answer[1] = v.path < 0 ? (__s32)v.reason : 0;
+	answer[2] = (__s32)v.bytes;
+}
+
+EXPORT void ranks(const struct mps_conn *c, __s32 answer[3])
+{
+	tell(mps_steer_ranks_pick(c), answer);
+}
+
+EXPORT void shares(const struct mps_conn *c, struct mps_priv *priv, __s32 answer[3])
+{
+	tell(mps_shares_pick(c, (void *)priv, &mps_steer_state(priv)->begun), answer);
+}
+
+EXPORT __u64 done_us(const struct mps_conn *c, __u32 limit)
+{
+	return mps_steer_done_us(c, limit);
+}
+
+EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
+{
+	const struct mps_steer_path row = { .rtt_us = rtt_us };
+
+	return mps_match_over_rtt(&row, srtt_us, was);
+}
+
+EXPORT __u32 rank_of(__u32 row, __u32 rank, __u32 flags, __u32 backup)
+{
+	const struct mps_steer_path p = { .rank = (__u8)rank, .flags = (__u8)flags };
+
+	return mps_match_rank(row ? &p : NULL, backup);
+}

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Steering: which paths a mode lets carry, in its own words."""
+
+import random
+
+import pytest
+from hostlib import ACTIVE, LOSS, NO_ROOM, NO_SUBFLOW, WAIT, Path_
+from stateful import Conn, any_path, available, draw, most_bytes, usable
+from steering import (
+    AUTO,
+    BACK_US,
+    BALANCE,
+    DELAY,
+    LAST,
+    METERED,
+    NO_DEADLINE,
+    OVER_RTT,
+    OVERFLOWS,
+    PRIORITY,
+    REDUNDANT,
+    STANDBY,
+    STANDS_BY,
+    Steered,
+    library,
+    metric,
+    suspects_of,
+)
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return library()
+
+
+def rank(p):
+    return p.metric & 0xFF
+
+
+def is_out(p):
+    return p.metric >> 16 & 1
+
+
+def any_steered(rng):
+    paths = [any_path(rng, "real") for _ in range(rng.randint(0, 8))]
+    for p in paths:
+        some = rng.choice([0, 0, 1, 2, METERED, METERED + 1, LAST])
+        p.metric = metric(some, rng.choice([0, 1, 50, 100]), rng.random() < 0.2)
+    return Conn(paths, pending=draw(rng, 1 << 24), unit=1428, now=rng.getrandbits(32))
+
+
+def alive(c, mode):
+    """Of each way to be worse than alive those that are not, as long as there is one."""
+    left = [i for i, p in enumerate(c.paths) if p.flags & ACTIVE]
+    for bad in (lambda p: mode == STANDBY and p.flags & LOSS, is_out):
+        left = [i for i in left if not bad(c.paths[i])] or left
+    return left
+
+
+def test_lowest_rank_alive(lib):
+    """Active-standby at its first look, and priority without a deadline."""
+    rng = random.Random(1)
+    several = 0
+    for _ in range(20_000):
+        c = any_steered(rng)
+        for mode in (STANDBY, PRIORITY):
+            left = alive(c, mode)
+            least = min((rank(c.paths[i]) for i in left), default=0)
+            # all that is as good as those: in recovery or over a threshold as they are
+            wanted = {i for i in left if rank(c.paths[i]) == least}
+            if mode == PRIORITY and all(c.paths[i].flags & LOSS for i in wanted):
+                continue  # below
+            may, notes = Steered(lib).filter(c, mode, NO_DEADLINE)
+            assert may == wanted, (c, mode)
+            active = {i for i, p in enumerate(c.paths) if p.flags & ACTIVE}
+            assert bool(notes & STANDS_BY) == (active > wanted)
+            assert not notes & OVERFLOWS
+        several += len(wanted) > 1
+    assert several > 1000
+
+
+def test_other_modes_go_by_thresholds_and_backups(lib):
+    rng = random.Random(2)
+    for _ in range(20_000):
+        c = any_steered(rng)
+        left = [i for i, p in enumerate(c.paths) if p.flags & ACTIVE]
+        left = [i for i in left if not is_out(c.paths[i])] or left
+        left = [i for i in left if rank(c.paths[i]) < LAST] or left
+        unmetered = [i for i in left if rank(c.paths[i]) < METERED] or left
+        for mode in (AUTO, DELAY, BALANCE, REDUNDANT):
+            may, notes = Steered(lib).filter(c, mode)
+            assert may == set(left)
+            assert bool(notes & OVER_RTT) == any(map(is_out, c.paths))
+            assert not notes & STANDS_BY
+            copies = left if mode == REDUNDANT else unmetered
+            assert Steered(lib).filter(c, mode, copy=1)[0] == set(copies)
+
+
+# 1 MB/s and 10 MB/s, without slow start
+def ranked(*, flags=(0, 0), inflight=0):
+    return [
+        Path_(20_000, cwnd=20, ssthresh=2, rate=1_000_000, inflight=inflight, metric=metric(0)),
+        Path_(20_000, cwnd=200, ssthresh=2, rate=10_000_000, metric=metric(METERED)),
+    ]
+
+
+def test_overflow_when_the_estimate_is_beyond_the_deadline(lib):
+    """100 KB at 1 MB/s are 0.1 s and a round trip, 2 MB are 2 s."""
+    for pending, deadline, wanted in (
+        (100_000, 1_000_000, {0}),
+        (2_000_000, 1_000_000, {0, 1}),
+        (2_000_000, 3_000_000, {0}),
+        (2_000_000, NO_DEADLINE, {0}),
+        (100_000, 50_000, {0, 1}),
+    ):
+        c = Conn(ranked(), pending=pending, unit=1428)
+        may, notes = Steered(lib).filter(c, PRIORITY, deadline)
+        assert may == wanted, (pending, deadline)
+        assert bool(notes & OVERFLOWS) == (wanted == {0, 1})
+
+
+def test_overflow_only_to_what_helps(lib):
+    """A rank that needs longer for one fragment than the lowest for all of it does not."""
+    paths = ranked()
+    paths[1].srtt, paths[1].rate = 5_000_000, 1000
+    assert Steered(lib).filter(Conn(paths, pending=2_000_000, unit=1428), PRIORITY)[0] == {0}
+
+
+def test_a_long_transfer_overflows_after_the_deadline(lib):
+    """Little is at hand at any time, since the writer waits for room all the time."""
+    s, when = Steered(lib), None
+    for ms in range(0, 3000, 10):
+        c = Conn(ranked(inflight=20), pending=30_000, unacked=20_000, unit=1428, now=ms * 1000)
+        may, _ = s.filter(c, PRIORITY, head=ms * 1000, waits=1)
+        if may == {0, 1} and when is None:
+            when = ms
+        assert (may == {0, 1}) == (when is not None), "it stays"
+    assert when and 900 < when < 1000
+
+
+def test_data_that_finds_room_is_another_matter(lib):
+    """A stream that is given out as it comes never overflows, however long it is."""
+    s = Steered(lib)
+    for ms in range(0, 5000, 30):
+        at = ms * 500
+        c = Conn(ranked(inflight=5), pending=15_000, unacked=7000, unit=1428, now=ms * 1000)
+        assert s.filter(c, PRIORITY, head=at)[0] == {0}, ms
+
+
+def test_what_was_idle_begins_anew(lib):
+    """Whatever the writer does meanwhile."""
+    s = Steered(lib)
+    for ms in (0, 400, 900, 5000):
+        unacked = 20_000 if ms in (400, 900) else 0
+        c = Conn(ranked(inflight=5), pending=90_000, unacked=unacked, unit=1428, now=ms * 1000)
+        may, _ = s.filter(c, PRIORITY, head=ms, waits=1)
+        assert may == ({0, 1} if ms == 900 else {0}), ms
+
+
+def test_priority_is_patient_with_a_path_in_recovery(lib):
+    """Up to a second, or the deadline; copies by the age of what they are of."""
+    for deadline, patience in ((NO_DEADLINE, 1_000_000), (300_000, 300_000)):
+        s = Steered(lib)
+        paths = ranked(inflight=1)
+        paths[0].flags |= LOSS
+        paths[0].cwnd = 2
+        for us in range(0, 1_500_000, 50_000):
+            c = Conn(paths, pending=2000, unacked=20_000, unit=1428, now=us)
+            may, _ = s.filter(c, PRIORITY, deadline, waits=1)
+            if us < patience - 100_000:
+                assert may == {0}, us
+            if us > patience:
+                assert may == {0, 1}, us
+        for age, wanted in ((patience - 1, {0}), (patience, {1})):
+            c = Conn(paths, unacked=2000, unit=1428, age=age)
+            assert s.filter(c, PRIORITY, deadline, copy=1)[0] == wanted
+
+
+def test_standby_comes_back_with_hysteresis(lib):
+    s = Steered(lib)
+    dead, both = ranked(), ranked()
+    dead[0].flags |= LOSS
+    assert s.filter(Conn(both, now=1), STANDBY)[0] == {0}
+    assert s.filter(Conn(dead, now=2), STANDBY)[0] == {1}
+    since = 1_000
+    for us in range(since, since + BACK_US, 100_000):
+        assert s.filter(Conn(both, now=us), STANDBY)[0] == {1}
+    # another failure begins it anew
+    assert s.filter(Conn(dead, now=since + BACK_US), STANDBY)[0] == {1}
+    assert s.filter(Conn(both, now=since + BACK_US), STANDBY)[0] == {1}
+    assert s.filter(Conn(both, now=since + 2 * BACK_US - 1), STANDBY)[0] == {1}
+    assert s.filter(Conn(both, now=since + 2 * BACK_US), STANDBY)[0] == {0}
+    # it is the other one's turn at once when this one fails
+    assert s.filter(Conn(dead, now=since + 2 * BACK_US), STANDBY)[0] == {1}
+
+
+def test_ranks_pick(lib):
+    rng = random.Random(3)
+    for _ in range(20_000):
+        c = any_steered(rng)
+        answer = Steered(lib).pick("ranks", c)
+        may = usable(c)
+        ready = [i for i in may if available(c.paths[i])]
+        if not ready:
+            assert answer == (WAIT, NO_ROOM if may else NO_SUBFLOW, 0)
+            continue
+        best = min(ready, key=lambda i: (rank(c.paths[i]), c.paths[i].srtt or 1 << 32))
+        assert answer == (best, 0, most_bytes(c, best))
+
+
+def test_the_rtt_threshold_has_hysteresis(lib):
+    assert [lib.over_rtt(100, rtt, was) for rtt, was in ((100, 0), (101, 0))] == [0, 1]
+    assert [lib.over_rtt(100, rtt, was) for rtt, was in ((100, 1), (89, 1), (88, 1))] == [1, 1, 0]
+    assert not lib.over_rtt(0, 1 << 31, 0)
+    assert not lib.over_rtt(100, 0, 1)
+
+
+def test_effective_ranks(lib):
+    assert [lib.rank_of(0, 0, 0, backup) for backup in (0, 1)] == [0, LAST]
+    # a row's rank takes the place of the flag
+    assert [lib.rank_of(1, 3, 0, backup) for backup in (0, 1)] == [3, 3]
+    assert lib.rank_of(1, 99, 2, 0) == METERED + 99 < LAST
+
+
+MUTANTS = {
+    "impatient": (
+        "policy/steer.h",
+        "(o->copy && c->age_us >= mps_steer_patience(o))",
+        "o->copy",
+        test_priority_is_patient_with_a_path_in_recovery,
+    ),
+    "patient-for-ever": (
+        "policy/steer.h",
+        "mps_steer_speaks(c, least) ? o->deadline_us : mps_steer_patience(o)",
+        "o->deadline_us",
+        test_priority_is_patient_with_a_path_in_recovery,
+    ),
+    "idle-or-not": (
+        "policy/steer.h",
+        "if (!s->begun || !c->unacked || ",
+        "if (!s->begun || ",
+        test_what_was_idle_begins_anew,
+    ),
+    "loss-counts-as-alive": (
+        "policy/steer.h",
+        "loss << 9 | out",
+        "0 | out",
+        test_lowest_rank_alive,
+    ),
+    "thresholds-by-rank-ignored": (
+        "policy/steer.h",
+        "| out << 8 | rank",
+        "| rank",
+        test_lowest_rank_alive,
+    ),
+    "ranks-ignored": ("policy/steer.h", "out << 8 | rank :", "out << 8 :", test_lowest_rank_alive),
+    "copies-on-metered": (
+        "policy/steer.h",
+        "(metered & copy)",
+        "0",
+        test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "redundant-but-for-metered": (
+        "policy/steer.h",
+        "o->copy && !mps_steer_copies_all(o->mode)",
+        "o->copy",
+        test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "backups-as-others": (
+        "policy/steer.h",
+        "out << 2 | backup << 1",
+        "out << 2",
+        test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "never-late": (
+        "policy/steer.h",
+        "if (!done || waited + done <= deadline)",
+        "if (1)",
+        test_overflow_when_the_estimate_is_beyond_the_deadline,
+    ),
+    "always-late": (
+        "policy/steer.h",
+        "if (!done || waited + done <= deadline)",
+        "if (!done)",
+        test_overflow_when_the_estimate_is_beyond_the_deadline,
+    ),
+    "helps-or-not": (
+        "policy/steer.h",
+        "|| mps_steer_helps_us(c, next) >= done",
+        "",
+        test_overflow_only_to_what_helps,
+    ),
+    "waiting-forgotten": (
+        "policy/steer.h",
+        "waited + done <=",
+        "done <=",
+        test_a_long_transfer_overflows_after_the_deadline,
+    ),
+    "waiting-never-ends": (
+        "policy/steer.h",
+        "!c->unacked || (!more &&",
+        "!c->unacked || (0 &&",
+        test_data_that_finds_room_is_another_matter,
+    ),
+    "back-at-once": (
+        "policy/steer.h",
+        ">= MPS_STEER_BACK_US)",
+        ">= 0)",
+        test_standby_comes_back_with_hysteresis,
+    ),
+    "back-never": (
+        "policy/steer.h",
+        ">= MPS_STEER_BACK_US)",
+        "> ~0U - 1)",
+        test_standby_comes_back_with_hysteresis,
+    ),
+    "rtt-before-rank": (
+        "policy/steer.h",
+        "(__u64)mps_steer_rank(p) << 33 | ",
+        "0 | ",
+        test_ranks_pick,
+    ),
+    "no-hysteresis": (
+        "policy/match.h",
+        "row->rtt_us - row->rtt_us / 8",
+        "row->rtt_us",
+        test_the_rtt_threshold_has_hysteresis,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def suspects(tmp_path_factory):
+    with suspects_of(tmp_path_factory.mktemp("steer"), MUTANTS) as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_found(name, suspects):
+    with pytest.raises(AssertionError):
+        MUTANTS[name][-1](suspects[name].result())
