@@ -14,6 +14,7 @@
 #include "cmd/monitor.h"
 #include "kernel/lock.h"
 #include "state/stats.h"
+#include "state/steer.h"
 
 static enum exit_code cmd_help(const struct args *args);
 
@@ -41,6 +42,27 @@ static const char monitor_details[] =
 	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
 	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
 	"Events:" MONITOR_EVENTS(DESCRIBE);
+#undef DESCRIBE
+
+#define DESCRIBE(id, name, policy, text) "\n  " name ": " text
+static const char steer_details[] =
+	"Of bpf_steer, which is to be loaded; where no rule matches, a connection has mode auto, and\n"
+	"where no path matches, a subflow has rank 0 and weight 1. The first that matches counts.\n"
+	"What changes is in force for open connections, too, at their next decision; all of it or,\n"
+	"after an error, nothing. The tables go when bpf_steer is unloaded.\n\n"
+	"  steer [rule|path] list       as `replace` takes it; behind a # the rule's number\n"
+	"  steer rule add [at NUMBER] FIELD VALUE ...\n"
+	"  steer path add FIELD VALUE ...\n"
+	"  steer rule delete NUMBER, steer path delete NAME\n"
+	"  steer [rule|path] flush      all of them\n"
+	"  steer replace FILE           both tables; each line begins with rule or path\n"
+	"  steer test FIELD VALUE ...   which rule a connection with these would match, and why\n\n"
+	"Fields of a rule: local and remote (PREFIX), local-port and remote-port (PORT or FROM-TO),\n"
+	"dscp, mark (MARK or MARK/MASK), priority, uid, cgroup (PATH), netns; mode, and of mode\n"
+	"priority deadline (a TIME like 200ms, 1s unless it is given, or none).\n"
+	"Fields of a path: name, and device, local, remote, id, remote-id or backup that say which;\n"
+	"rank, weight, rtt (TIME) and metered.\n\n"
+	"Modes:" MPS_STEER_MODES(DESCRIBE);
 #undef DESCRIBE
 
 static const char exporter_details[] =
@@ -82,6 +104,9 @@ const struct command commands[] = {
 	  OPT_BIT(TIMEOUT), 2, MAX_WORDS, CAPS_CHANGE, cmd_set },
 	{ "get", "NAME [TUNABLE]", "tunables of a scheduler that is loaded, or the value of one",
 	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
+	{ "steer", "[rule|path] add|delete|list|flush|replace|test ...",
+	  "rules and paths of bpf_steer: which connection goes where", steer_details,
+	  OPT_BIT(TIMEOUT), 1, MAX_WORDS, CAPS_STEER, cmd_steer },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,

@@ -7,7 +7,7 @@
 #ifndef MPS_RECORDS_H
 #define MPS_RECORDS_H
 
-#include "state/stats.h"
+#include "state/steer.h"
 
 /* One end of a socket: network byte order, an IPv4 address in the first 4 bytes. */
 struct mps_addr {
@@ -40,9 +40,11 @@ struct mps_conn_rec {
 	__u32 fallback;
 	__u32 begun; /* what is stored is of this connection: mps_is_of() */
 	__u32 reserved;
-	__u64 inflight; /* bytes given out and not acknowledged at data level, now */
-	__u64 pending;	/* bytes of the application not given to any subflow, now */
-	__u64 notes;	/* 1 << enum mps_note */
+	__u64 inflight;		      /* bytes given out and not acknowledged at data level, now */
+	__u64 pending;		      /* bytes of the application not given to any subflow, now */
+	__u64 notes;		      /* 1 << enum mps_note */
+	struct mps_steer_state steer; /* of a connection of bpf_steer */
+	__u32 unused;
 	__u64 counter[MPS_NR_CONN_COUNTERS];
 	char sched[MPS_NAME_LEN];
 	struct mps_addr local, remote;

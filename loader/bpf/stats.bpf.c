@@ -32,6 +32,7 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	rec.begun = mps_is_of(store, rec.token);
 	if (rec.begun) {
 		rec.notes = store->priv.notes;
+		rec.steer = *mps_steer_state(&store->priv);
 		__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
 	}
 	msk_sched(msk, rec.sched);

@@ -13,6 +13,7 @@ enum exit_code cmd_oci_hook(const struct args *args);
 enum exit_code cmd_apply(const struct args *args);
 enum exit_code cmd_get(const struct args *args);
 enum exit_code cmd_set(const struct args *args);
+enum exit_code cmd_steer(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_monitor(const struct args *args);

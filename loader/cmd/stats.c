@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "kernel/container.h"
 #include "kernel/netns.h"
+#include "sched/steer_table.h"
 #include "stats/print.h"
 #include "stats/reader.h"
 
@@ -17,6 +18,7 @@ struct round {
 	const struct reading *now;
 	struct stats_delta delta;
 	struct netns_list namespaces;
+	struct steer_table steer;
 	double every; /* seconds, 0: once */
 };
 
@@ -110,10 +112,12 @@ static void show(const struct reading *now, const struct reading *before, const 
 
 	stats_delta_make(&r.delta, now, before, only);
 	netns_names(&r.namespaces);
+	r.delta.steer = steer_table_look(&r.steer) ? r.steer.t : NULL;
 	if (screen_is_on())
 		draw_round(&r);
 	else
 		output_round(&r, r.delta.nr);
+	steer_table_close(&r.steer);
 	netns_free(&r.namespaces);
 	stats_delta_free(&r.delta);
 }

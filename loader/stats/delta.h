@@ -21,6 +21,7 @@ struct stats_delta {
 	__u64 fresh;
 	double seconds; /* between the readings; 0: there is no earlier one */
 	const struct reading *before;
+	const struct mps_steer_table *steer; /* of bpf_steer, or NULL */
 };
 
 /* before: NULL, or the earlier one; only: NULL, or the namespace. Both readings must stay. */

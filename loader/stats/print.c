@@ -7,22 +7,86 @@
 #include "stats/print.h"
 
 /* Ranks: in a narrow terminal what it does now is worth more than what it did. */
+#define SUBFLOW_COLS                                                                      \
+	{ "share", "SHARE", OUTPUT_BAR | OUTPUT_RANK(1) },                                \
+		{ "bytes_per_s", "RATE", OUTPUT_RATE | OUTPUT_RANK(1) },                  \
+		{ "local", "LOCAL", OUTPUT_LEFT | OUTPUT_RANK(2) },                       \
+		{ "remote", "REMOTE", OUTPUT_LEFT | OUTPUT_RANK(3) },                     \
+		{ "flags", "FLAGS", OUTPUT_LEFT | OUTPUT_RANK(6) },                       \
+		{ "srtt_us", "SRTT us", OUTPUT_RIGHT | OUTPUT_RANK(4) },                  \
+		{ "cwnd", "CWND", OUTPUT_RIGHT | OUTPUT_RANK(5) },                        \
+		{ "inflight", "IN FLIGHT", OUTPUT_RIGHT | OUTPUT_RANK(7) },               \
+		{ "unsent", "UNSENT B", OUTPUT_RIGHT | OUTPUT_RANK(8) },                  \
+		{ "counters.picks", "PICKS", OUTPUT_RIGHT | OUTPUT_RANK(9) },             \
+		{ "counters.bytes_sent", "SENT B", OUTPUT_RIGHT | OUTPUT_RANK(9) },       \
+		{ "counters.bytes_retrans", "RE-SENT B", OUTPUT_RIGHT | OUTPUT_RANK(9) }, \
+	{                                                                                 \
+		NULL, NULL, OUTPUT_LEFT                                                   \
+	}
+
 static const struct output_col subflow_cols[] = {
 	{ "id", "SUBFLOW", OUTPUT_RIGHT },
-	{ "share", "SHARE", OUTPUT_BAR | OUTPUT_RANK(1) },
-	{ "bytes_per_s", "RATE", OUTPUT_RATE | OUTPUT_RANK(1) },
-	{ "local", "LOCAL", OUTPUT_LEFT | OUTPUT_RANK(2) },
-	{ "remote", "REMOTE", OUTPUT_LEFT | OUTPUT_RANK(3) },
-	{ "flags", "FLAGS", OUTPUT_LEFT | OUTPUT_RANK(6) },
-	{ "srtt_us", "SRTT us", OUTPUT_RIGHT | OUTPUT_RANK(4) },
-	{ "cwnd", "CWND", OUTPUT_RIGHT | OUTPUT_RANK(5) },
-	{ "inflight", "IN FLIGHT", OUTPUT_RIGHT | OUTPUT_RANK(7) },
-	{ "unsent", "UNSENT B", OUTPUT_RIGHT | OUTPUT_RANK(8) },
-	{ "counters.picks", "PICKS", OUTPUT_RIGHT | OUTPUT_RANK(9) },
-	{ "counters.bytes_sent", "SENT B", OUTPUT_RIGHT | OUTPUT_RANK(9) },
-	{ "counters.bytes_retrans", "RE-SENT B", OUTPUT_RIGHT | OUTPUT_RANK(9) },
-	{ NULL, NULL, OUTPUT_LEFT },
+	SUBFLOW_COLS,
 };
+
+/* With the names of steering's paths. */
+static const struct output_col steered_cols[] = {
+	{ "id", "SUBFLOW", OUTPUT_RIGHT },
+	{ "path", "PATH", OUTPUT_LEFT | OUTPUT_RANK(1) },
+	SUBFLOW_COLS,
+};
+
+static bool is_steered(const struct mps_conn_rec *rec)
+{
+	return !strncmp(rec->sched, STEER_SCHEDULER, MPS_NAME_LEN);
+}
+
+static const char *mode_name(const struct mps_conn_rec *rec)
+{
+	static const char *const name[] = {
+#define MODE_NAME(id, name, policy, text) name,
+		MPS_STEER_MODES(MODE_NAME)
+#undef MODE_NAME
+	};
+
+	return rec->steer.mode < MPS_NR_STEER_MODES ? name[rec->steer.mode] : "?";
+}
+
+static void output_steer(output_t *item, const struct mps_conn_rec *rec)
+{
+	output_t *steer;
+
+	if (!is_steered(rec)) {
+		output_null(item, "steer");
+		return;
+	}
+	steer = output_obj(item, "steer");
+	if (rec->steer.rule)
+		output_num(steer, "rule", rec->steer.rule);
+	else
+		output_null(steer, "rule");
+	output_str(steer, "mode", "%s", mode_name(rec));
+}
+
+static void print_steer(const struct mps_conn_rec *rec)
+{
+	if (is_steered(rec) && rec->steer.rule)
+		output_line("  rule %u, mode %s", rec->steer.rule, mode_name(rec));
+	else if (is_steered(rec))
+		output_line("  no rule, mode %s", mode_name(rec));
+}
+
+/* The row's name, where it is of the tables as they are now; else NULL. */
+static const char *path_name(const struct stats_delta *d, const struct conn_delta *c,
+			     const struct mps_subflow_rec *rec)
+{
+	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
+
+	if (!is_steered(c->rec) || !d->steer || d->steer->generation != c->rec->steer.generation ||
+	    !row || row > d->steer->nr_paths)
+		return NULL;
+	return d->steer->path[row - 1].name;
+}
 
 static void output_conn_counters(output_t *item, const struct mps_conn_rec *rec)
 {
@@ -69,9 +133,14 @@ static void output_progress(output_t *item, const struct stats_delta *d, const s
 static void output_subflow(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
 			   const struct mps_subflow_rec *rec)
 {
+	const char *path = path_name(d, c, rec);
 	output_t *flags, *counters;
 
 	output_num(item, "id", rec->id);
+	if (path)
+		output_str(item, "path", "%s", path);
+	else
+		output_null(item, "path");
 	output_num(item, "remote_id", rec->remote_id);
 	output_ends(item, &rec->local, &rec->remote);
 	output_str(item, "state", "%s", state_name(rec->state));
@@ -80,6 +149,8 @@ static void output_subflow(output_t *item, const struct stats_delta *d, const st
 		output_word(flags, "backup");
 	if (rec->stale)
 		output_word(flags, "stale");
+	if (path && rec->store.row & MPS_STEER_ROW_OUT)
+		output_word(flags, "over_rtt");
 	if (rec->srtt_us)
 		output_num(item, "srtt_us", rec->srtt_us);
 	else
@@ -193,8 +264,9 @@ static void print_conn(output_t *subflows, const struct stats_delta *d, const st
 		    rec->fallback ? ", fell back to TCP" : "", (unsigned long long)rec->pending,
 		    (unsigned long long)rec->inflight);
 	print_conn_counters(rec, d->seconds > 0 ? c->before : NULL, d->seconds);
+	print_steer(rec);
 	print_notes(rec);
-	output_table(subflows, subflow_cols, "  ");
+	output_table(subflows, is_steered(rec) ? steered_cols : subflow_cols, "  ");
 }
 
 void stats_print_conn(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
@@ -212,6 +284,7 @@ void stats_print_conn(output_t *item, const struct stats_delta *d, const struct 
 	output_flag(item, "fallback", rec->fallback);
 	output_str(item, "family", "%s", rec->local.family == AF_INET6 ? "ipv6" : "ipv4");
 	output_ends(item, &rec->local, &rec->remote);
+	output_steer(item, rec);
 	output_num(item, "pending", rec->pending);
 	output_num(item, "inflight", rec->inflight);
 	output_conn_counters(item, rec);

@@ -36,10 +36,11 @@ LINES = {
     "stats": ["stats"],
     "set": ["set", "bpf_minrtt", "penalise=0"],
     "get": ["get", "bpf_minrtt"],
+    "steer": ["steer", "rule", "add", "mode", "auto"],
     "apply": ["apply", "--config", CONFIG],
 }
 # What they are about must be there.
-OF_LOADED = ("unload", "set", "get")
+OF_LOADED = {name: "bpf_minrtt" for name in ("unload", "set", "get")} | {"steer": "bpf_steer"}
 # These run until they are ended, or answer a runtime: see test_monitor, test_exporter and
 # test_containers, too.
 APART = {"monitor", "exporter", "oci-hook"}
@@ -103,7 +104,7 @@ def test_every_command_with_capabilities_is_tried():
 def test_exactly_these_are_enough(command, none_loaded, net):
     """Also where pins and the BPF file system are root's, as they are here."""
     if command in OF_LOADED:
-        ok("load", "bpf_minrtt")
+        ok("load", OF_LOADED[command])
     words = [*LINES[command], *(["--netns", net.name] if command == "use" else [])]
     data = ok(*words, prefix=exactly(command))
     assert "notes" not in data or not any("CAP_" in note for note in data["notes"])
@@ -215,7 +216,7 @@ def kept(*line, net=None, prefix=()):
 @pytest.mark.parametrize("command", LINES)
 def test_root_keeps_no_others(command, none_loaded, net):
     if command in OF_LOADED:
-        ok("load", "bpf_minrtt")
+        ok("load", OF_LOADED[command])
     assert kept(*LINES[command], net=net) == set(TABLE[command])
     net.scheduler = "default"
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "cli/util.h"
+#include "kernel/progmaps.h"
+#include "kernel/registry.h"
+#include "sched/steer_table.h"
+
+#define HINT_LOAD "`" PROGRAM " load " STEER_SCHEDULER "` loads it, or `use` in its place"
+
+static int find_map(const struct sched *s)
+{
+	struct bpf_map_info info;
+	struct progmaps maps;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < s->nr_progs; i++) {
+		if (progmaps_open(&maps, s->prog_id[i]))
+			continue;
+		while ((fd = progmaps_next(&maps, &info)) >= 0) {
+			if (info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS &&
+			    !strcmp(info.name, MPS_STEER_MAP))
+				return fd;
+			close(fd);
+		}
+	}
+	return -1;
+}
+
+/* What is in place now; 0 or a negative errno, -ENOENT: nothing. */
+static int read_table(struct steer_table *s)
+{
+	__u32 zero = 0, id;
+	int err, fd;
+
+	err = bpf_map_lookup_elem(s->map, &zero, &id);
+	if (err)
+		return err;
+	fd = bpf_map_get_fd_by_id(id);
+	if (fd < 0)
+		return -errno;
+	err = bpf_map_lookup_elem(fd, &zero, s->t);
+	close(fd);
+	return err;
+}
+
+/* Is the scheduler loaded? */
+static bool find(struct steer_table *s)
+{
+	struct registry r;
+	struct sched *sched;
+
+	s->t = calloc(1, sizeof(*s->t));
+	if (!s->t)
+		out_of_memory();
+	registry_read(&r);
+	sched = registry_find(&r, STEER_SCHEDULER);
+	s->map = sched ? find_map(sched) : -1;
+	registry_free(&r);
+	return sched;
+}
+
+bool steer_table_look(struct steer_table *s)
+{
+	return find(s) && s->map >= 0 && !read_table(s);
+}
+
+enum exit_code steer_table_open(struct steer_table *s)
+{
+	int err;
+
+	if (!find(s))
+		return fail(EX_FAILED, HINT_LOAD,
+			    STEER_SCHEDULER " is not loaded, and has no tables");
+	if (s->map < 0)
+		return fail(EX_FAILED, "unload it, and load that of this command",
+			    STEER_SCHEDULER " is of another version: it has no map " MPS_STEER_MAP);
+	err = read_table(s);
+	if (err && err != -ENOENT)
+		return fail(code_of(-err), NULL, "the tables cannot be read: %s", strerror(-err));
+	return EX_OK;
+}
+
+void steer_table_close(struct steer_table *s)
+{
+	if (s->map >= 0)
+		close(s->map);
+	free(s->t);
+}
+
+enum exit_code steer_table_put(struct steer_table *s)
+{
+	__u32 zero = 0;
+	int fd, err;
+
+	s->t->generation = s->t->generation + 1 ?: 1;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mps_steer_table", sizeof(zero), sizeof(*s->t), 1,
+			    NULL);
+	if (fd < 0)
+		return fail(code_of(errno), NULL, "no map for the tables: %s", strerror(errno));
+	err = bpf_map_update_elem(fd, &zero, s->t, BPF_ANY);
+	if (!err)
+		err = bpf_map_update_elem(s->map, &zero, &fd, BPF_ANY);
+	close(fd);
+	return err ? fail(code_of(-err), NULL, "the tables cannot be written: %s", strerror(-err))
+		   : EX_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Steering's tables in the kernel, those of the scheduler that is loaded (state/steer.h). */
+#ifndef MPS_STEER_TABLE_H
+#define MPS_STEER_TABLE_H
+
+#include <stdbool.h>
+#include "cli/error.h"
+#include "state/steer.h"
+
+struct steer_table {
+	int map;		   /* the outer one */
+	struct mps_steer_table *t; /* as it is, then as it is to be */
+};
+
+/* Without an error where there are none. The caller closes it in any case. */
+bool steer_table_look(struct steer_table *s);
+
+/* Of what is loaded, empty where nobody has written any. The caller closes it in any case. */
+enum exit_code steer_table_open(struct steer_table *s);
+void steer_table_close(struct steer_table *s);
+
+/* All of it takes the place of what was there, at once. */
+enum exit_code steer_table_put(struct steer_table *s);
+
+#endif /* MPS_STEER_TABLE_H */
