@@ -11,7 +11,7 @@
  * acknowledged more than the rule's `deadline` after it began to wait. Data that its writer goes on
  * with, as in a long transfer, began with it, so that such a one overflows for good after the
  * deadline. A path in recovery after a timeout is given that long, too, but MPS_STEER_SILENT_US at
- * most: what a loss costs is no reason to pay.
+ * most: what a loss costs is no reason to pay. Then the next rank carries whatever it is like.
  *
  * The other modes: all that are within their thresholds.
  *
@@ -31,6 +31,8 @@
 #define MPS_STEER_SILENT_US 1000000U
 /* A writer that got room is given so long to use it. */
 #define MPS_STEER_REFILL_US 20000U
+/* A wait is never longer: beyond the longest deadline, an hour, and within a clock of 32 bits. */
+#define MPS_STEER_WAIT_MAX_US 3700000000U
 /* Ranks beyond the lowest that priority may take in at once. */
 #define MPS_STEER_OVERFLOWS 3
 /* No path has it. */
@@ -109,6 +111,12 @@ static __always_inline __u64 mps_steer_rate(const struct mps_path *p)
 	return mps_min(mps_likely_rate(p), 1U << 29);
 }
 
+/* What it will deliver can be told. Of a path in recovery after a timeout nothing can. */
+static __always_inline bool mps_steer_is_sure(const struct mps_path *p, __u32 limit)
+{
+	return mps_steer_is_within(p, limit) && p->srtt_us && !(p->flags & MPS_PATH_LOSS);
+}
+
 /*
  * us until they have all that is at hand acknowledged, each its part by its rate; 0: there is no
  * telling.
@@ -122,7 +130,7 @@ MPS_FN __u64 mps_steer_done_us(const struct mps_conn *c MPS_ARG, __u32 limit)
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		if (i >= c->nr_paths)
 			break;
-		if (mps_steer_is_within(&c->path[i], limit) && c->path[i].srtt_us)
+		if (mps_steer_is_sure(&c->path[i], limit))
 			rate += mps_steer_rate(&c->path[i]);
 	}
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
@@ -130,7 +138,7 @@ MPS_FN __u64 mps_steer_done_us(const struct mps_conn *c MPS_ARG, __u32 limit)
 
 		if (i >= c->nr_paths)
 			break;
-		if (!mps_steer_is_within(p, limit) || !p->srtt_us)
+		if (!mps_steer_is_sure(p, limit))
 			continue;
 		done = mps_max(done, mps_finish_us(p, bytes * mps_steer_rate(p) / (rate ?: 1),
 						   MPS_EST_GROW | MPS_EST_RATE));
@@ -156,15 +164,21 @@ MPS_FN __u64 mps_steer_helps_us(const struct mps_conn *c MPS_ARG, __u32 key)
 	return best;
 }
 
-/* How long the data at hand has been waiting, in us. */
+/*
+ * How long the data at hand has been waiting, in us. speaks: mps_steer_speaks(); where nobody does
+ * others have repaired what was on its way, and that nothing is unacknowledged is no end of a wait.
+ */
 static __always_inline __u32 mps_steer_waited(const struct mps_conn *c, struct mps_steer_state *s,
-					      const struct mps_steer_options *o)
+					      const struct mps_steer_options *o, __u32 speaks)
 {
 	const bool rest = s->begun && (__s32)(o->head - s->last) < 0;
 	const bool more = o->waits || rest;
+	const bool done = !c->unacked || (!more && c->now_us - s->busy_us > MPS_STEER_REFILL_US);
 
-	if (!s->begun || !c->unacked || (!more && c->now_us - s->busy_us > MPS_STEER_REFILL_US))
+	if (!s->begun || (speaks && done))
 		s->since_us = c->now_us;
+	if (c->now_us - s->since_us > MPS_STEER_WAIT_MAX_US)
+		s->since_us = c->now_us - MPS_STEER_WAIT_MAX_US;
 	if (more || !s->begun)
 		s->busy_us = c->now_us;
 	s->last = o->head + (__u32)c->pending;
@@ -178,25 +192,33 @@ static __always_inline __u32 mps_steer_patience(const struct mps_steer_options *
 	return o->deadline_us < MPS_STEER_SILENT_US ? o->deadline_us : MPS_STEER_SILENT_US;
 }
 
+/* Would the data be late on paths up to this key, and earlier with those of the next? */
+static __always_inline bool mps_steer_is_late(const struct mps_conn *c, __u32 limit, __u32 next,
+					      __u32 waited, __u32 deadline)
+{
+	const __u64 done = mps_steer_done_us(c, limit);
+
+	return done && waited + done > deadline && mps_steer_helps_us(c, next) < done;
+}
+
 /* Priority: the greatest key that may carry now. least: that of the lowest rank. */
 static __always_inline __u32 mps_steer_overflow(const struct mps_conn *c, struct mps_steer_state *s,
 						const struct mps_steer_options *o, __u32 least)
 {
-	const __u32 waited = mps_steer_waited(c, s, o);
-	const __u32 deadline = mps_steer_speaks(c, least) ? o->deadline_us : mps_steer_patience(o);
+	__u32 speaks = mps_steer_speaks(c, least);
+	const __u32 waited = mps_steer_waited(c, s, o, speaks);
 	__u32 i, next, limit = least;
-	__u64 done;
 
-	if (deadline == MPS_STEER_NO_DEADLINE)
-		return limit;
 	for (i = 0; i < MPS_STEER_OVERFLOWS; i++) {
-		done = mps_steer_done_us(c, limit);
-		if (!done || waited + done <= deadline)
+		next = mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, limit + 1);
+		if (!MPS_STEER_IS_ALIVE(next))
 			break;
-		next = mps_steer_least(c, MPS_STEER_BY_RANK, 0, limit + 1);
-		if (!MPS_STEER_IS_ALIVE(next) || mps_steer_helps_us(c, next) >= done)
+		if (speaks ? o->deadline_us == MPS_STEER_NO_DEADLINE ||
+				     !mps_steer_is_late(c, limit, next, waited, o->deadline_us)
+			   : waited < mps_steer_patience(o))
 			break;
 		limit = next;
+		speaks = 1;
 	}
 	return limit;
 }

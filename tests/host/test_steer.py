@@ -175,6 +175,45 @@ def test_priority_is_patient_with_a_path_in_recovery(lib):
             assert s.filter(c, PRIORITY, deadline, copy=1)[0] == wanted
 
 
+def test_priority_leaves_a_path_that_is_silent(lib):
+    """All else was repaired on a slower one, so that nothing is unacknowledged at any time."""
+    for srtt in (20_000, 0):
+        s, paths = Steered(lib), ranked()
+        paths[0].flags |= LOSS
+        paths[0].srtt = srtt
+        paths[1].srtt, paths[1].rate = 5_000_000, 1000
+        for us in range(0, 2_000_000, 50_000):
+            c = Conn(paths, pending=2000, unit=1428, now=us)
+            may, _ = s.filter(c, PRIORITY, NO_DEADLINE, head=us)
+            assert may == ({0} if us < 1_000_000 else {0, 1}), (srtt, us)
+
+
+def test_a_silent_rank_is_no_help(lib):
+    """Where the first two are in recovery the third carries, and no more than one takes over."""
+    s = Steered(lib)
+    paths = [*ranked(), *ranked()]
+    for i, p in enumerate(paths):
+        p.metric = metric(i)
+    for p in paths[:2]:
+        p.flags |= LOSS
+    for us in (0, 1_500_000):
+        c = Conn(paths, pending=2000, unit=1428, now=us)
+        may, _ = s.filter(c, PRIORITY, NO_DEADLINE)
+    assert may == {0, 1, 2}
+
+
+def test_the_longest_wait(lib):
+    """A transfer that goes on for days is late at any time, with an hour for a deadline."""
+    s, late = Steered(lib), 0
+    for minutes in range(60 * 24):
+        now = minutes * 60_000_000
+        c = Conn(ranked(inflight=20), pending=30_000, unacked=20_000, unit=1428, now=now % 2**32)
+        may, _ = s.filter(c, PRIORITY, 3_600_000_000, head=minutes, waits=1)
+        assert may == ({0, 1} if minutes >= 60 else {0}), minutes
+        late += may == {0, 1}
+    assert late > 1000
+
+
 def test_standby_comes_back_with_hysteresis(lib):
     s = Steered(lib)
     dead, both = ranked(), ranked()
@@ -230,14 +269,14 @@ MUTANTS = {
     ),
     "patient-for-ever": (
         "policy/steer.h",
-        "mps_steer_speaks(c, least) ? o->deadline_us : mps_steer_patience(o)",
-        "o->deadline_us",
+        ": waited < mps_steer_patience(o))",
+        ": 1)",
         test_priority_is_patient_with_a_path_in_recovery,
     ),
     "idle-or-not": (
         "policy/steer.h",
-        "if (!s->begun || !c->unacked || ",
-        "if (!s->begun || ",
+        "const bool done = !c->unacked || ",
+        "const bool done = ",
         test_what_was_idle_begins_anew,
     ),
     "loss-counts-as-alive": (
@@ -273,26 +312,26 @@ MUTANTS = {
     ),
     "never-late": (
         "policy/steer.h",
-        "if (!done || waited + done <= deadline)",
-        "if (1)",
+        "done && waited + done > deadline &&",
+        "0 &&",
         test_overflow_when_the_estimate_is_beyond_the_deadline,
     ),
     "always-late": (
         "policy/steer.h",
-        "if (!done || waited + done <= deadline)",
-        "if (!done)",
+        "done && waited + done > deadline &&",
+        "done &&",
         test_overflow_when_the_estimate_is_beyond_the_deadline,
     ),
     "helps-or-not": (
         "policy/steer.h",
-        "|| mps_steer_helps_us(c, next) >= done",
+        "&& mps_steer_helps_us(c, next) < done",
         "",
         test_overflow_only_to_what_helps,
     ),
     "waiting-forgotten": (
         "policy/steer.h",
-        "waited + done <=",
-        "done <=",
+        "waited + done >",
+        "done >",
         test_a_long_transfer_overflows_after_the_deadline,
     ),
     "waiting-never-ends": (
@@ -300,6 +339,24 @@ MUTANTS = {
         "!c->unacked || (!more &&",
         "!c->unacked || (0 &&",
         test_data_that_finds_room_is_another_matter,
+    ),
+    "silence-forgotten": (
+        "policy/steer.h",
+        "(speaks && done)",
+        "done",
+        test_priority_leaves_a_path_that_is_silent,
+    ),
+    "what-is-silent-delivers": (
+        "policy/steer.h",
+        "mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, limit + 1)",
+        "mps_steer_least(c, MPS_STEER_BY_RANK, 0, limit + 1)",
+        test_a_silent_rank_is_no_help,
+    ),
+    "waits-wrap": (
+        "policy/steer.h",
+        "> MPS_STEER_WAIT_MAX_US)",
+        "> ~0U - 1)",
+        test_the_longest_wait,
     ),
     "back-at-once": (
         "policy/steer.h",
