@@ -52,24 +52,37 @@ enum mps_steer_how {
 	MPS_STEER_BY_LOSS = 1 << 1, /* and those in recovery after a timeout last */
 };
 
+/* What is above the rank in a key by rank. */
+enum mps_steer_above {
+	MPS_STEER_KEY_OUT = 1 << 8, /* over a threshold */
+	MPS_STEER_KEY_BACKUP = 1 << 9,
+	MPS_STEER_KEY_LOSS = 1 << 10,
+};
+
 /*
  * The order in which paths may carry, the least first. By rank: first those that are alive, then
- * those over a threshold, then those in recovery. Else: those within thresholds before the others,
- * backups last; copies not on metered paths.
+ * those over a threshold, then backups that no row matches, then those in recovery. Else: those
+ * within thresholds, the others, backups; copies on metered paths only where nothing else delivers.
  */
 static __always_inline __u32 mps_steer_key(const struct mps_path *p, __u32 how, __u32 copy)
 {
 	const __u32 rank = mps_steer_rank(p), out = mps_steer_is_out(p);
-	const __u32 loss = how & MPS_STEER_BY_LOSS && p->flags & MPS_PATH_LOSS;
+	const __u32 loss = !!(p->flags & MPS_PATH_LOSS);
 	const __u32 backup = rank >= MPS_STEER_RANK_BACKUP;
 	const __u32 metered = rank >= MPS_STEER_RANK_METERED;
 
 	if (!mps_is_active(p))
 		return MPS_STEER_NO_KEY;
-	return how ? loss << 9 | out << 8 | rank : out << 2 | backup << 1 | (metered & copy);
+	if (!how)
+		return backup << 2 | out << 1 | ((metered | loss) & copy);
+	return rank | out * MPS_STEER_KEY_OUT | backup * MPS_STEER_KEY_BACKUP |
+	       (how / MPS_STEER_BY_LOSS & loss) * MPS_STEER_KEY_LOSS;
 }
 
-#define MPS_STEER_IS_ALIVE(key) ((key) < 1U << 8)
+static __always_inline bool mps_steer_is_alive(__u32 key)
+{
+	return !(key & (MPS_STEER_KEY_OUT | MPS_STEER_KEY_LOSS));
+}
 
 /* The least key from this one on. */
 MPS_FN __u32 mps_steer_least(const struct mps_conn *c MPS_ARG, __u32 how, __u32 copy, __u32 from)
@@ -196,8 +209,11 @@ static __always_inline __u32 mps_steer_patience(const struct mps_steer_options *
 static __always_inline bool mps_steer_is_late(const struct mps_conn *c, __u32 limit, __u32 next,
 					      __u32 waited, __u32 deadline)
 {
-	const __u64 done = mps_steer_done_us(c, limit);
+	__u64 done;
 
+	if (deadline == MPS_STEER_NO_DEADLINE || next >= MPS_STEER_KEY_OUT)
+		return false;
+	done = mps_steer_done_us(c, limit);
 	return done && waited + done > deadline && mps_steer_helps_us(c, next) < done;
 }
 
@@ -211,10 +227,9 @@ static __always_inline __u32 mps_steer_overflow(const struct mps_conn *c, struct
 
 	for (i = 0; i < MPS_STEER_OVERFLOWS; i++) {
 		next = mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, limit + 1);
-		if (!MPS_STEER_IS_ALIVE(next))
+		if (next >= MPS_STEER_KEY_LOSS)
 			break;
-		if (speaks ? o->deadline_us == MPS_STEER_NO_DEADLINE ||
-				     !mps_steer_is_late(c, limit, next, waited, o->deadline_us)
+		if (speaks ? !mps_steer_is_late(c, limit, next, waited, o->deadline_us)
 			   : waited < mps_steer_patience(o))
 			break;
 		limit = next;
@@ -227,7 +242,7 @@ static __always_inline __u32 mps_steer_overflow(const struct mps_conn *c, struct
 static __always_inline bool mps_steer_stays(const struct mps_conn *c,
 					    const struct mps_steer_state *s, __u32 least)
 {
-	return s->begun && least < s->last && MPS_STEER_IS_ALIVE(s->last) &&
+	return s->begun && least < s->last && mps_steer_is_alive(s->last) &&
 	       mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, s->last) == s->last;
 }
 

@@ -40,6 +40,10 @@ def is_out(p):
     return p.metric >> 16 & 1
 
 
+def is_backup(p):
+    return rank(p) >= LAST
+
+
 def any_steered(rng):
     paths = [any_path(rng, "real") for _ in range(rng.randint(0, 8))]
     for p in paths:
@@ -51,7 +55,7 @@ def any_steered(rng):
 def alive(c, mode):
     """Of each way to be worse than alive those that are not, as long as there is one."""
     left = [i for i, p in enumerate(c.paths) if p.flags & ACTIVE]
-    for bad in (lambda p: mode == STANDBY and p.flags & LOSS, is_out):
+    for bad in (lambda p: mode == STANDBY and p.flags & LOSS, is_backup, is_out):
         left = [i for i in left if not bad(c.paths[i])] or left
     return left
 
@@ -83,15 +87,16 @@ def test_other_modes_go_by_thresholds_and_backups(lib):
     for _ in range(20_000):
         c = any_steered(rng)
         left = [i for i, p in enumerate(c.paths) if p.flags & ACTIVE]
+        left = [i for i in left if not is_backup(c.paths[i])] or left
         left = [i for i in left if not is_out(c.paths[i])] or left
-        left = [i for i in left if rank(c.paths[i]) < LAST] or left
-        unmetered = [i for i in left if rank(c.paths[i]) < METERED] or left
+        cheap = [i for i in left if rank(c.paths[i]) < METERED]
+        cheap = [i for i in cheap if not c.paths[i].flags & LOSS] or left
         for mode in (AUTO, DELAY, BALANCE, REDUNDANT):
             may, notes = Steered(lib).filter(c, mode)
             assert may == set(left)
             assert bool(notes & OVER_RTT) == any(map(is_out, c.paths))
             assert not notes & STANDS_BY
-            copies = left if mode == REDUNDANT else unmetered
+            copies = left if mode == REDUNDANT else cheap
             assert Steered(lib).filter(c, mode, copy=1)[0] == set(copies)
 
 
@@ -202,6 +207,18 @@ def test_a_silent_rank_is_no_help(lib):
     assert may == {0, 1, 2}
 
 
+def test_backups_without_a_row_are_no_rank(lib):
+    """Priority has them where nothing else lives, and not for what is late."""
+    paths = ranked()
+    paths[1].metric = metric(LAST)
+    late = {"pending": 2_000_000, "unacked": 2000, "unit": 1428}
+    s = Steered(lib)
+    assert s.filter(Conn(paths, **late), PRIORITY, 100_000)[0] == {0}
+    paths[0].flags |= LOSS
+    assert s.filter(Conn(paths, **late, now=50_000), PRIORITY, 100_000)[0] == {0}
+    assert s.filter(Conn(paths, **late, now=150_000), PRIORITY, 100_000)[0] == {0, 1}
+
+
 def test_the_longest_wait(lib):
     """A transfer that goes on for days is late at any time, with an hour for a deadline."""
     s, late = Steered(lib), 0
@@ -281,21 +298,44 @@ MUTANTS = {
     ),
     "loss-counts-as-alive": (
         "policy/steer.h",
-        "loss << 9 | out",
-        "0 | out",
+        "(how / MPS_STEER_BY_LOSS & loss)",
+        "0",
         test_lowest_rank_alive,
     ),
     "thresholds-by-rank-ignored": (
         "policy/steer.h",
-        "| out << 8 | rank",
-        "| rank",
+        "rank | out * MPS_STEER_KEY_OUT |",
+        "rank |",
         test_lowest_rank_alive,
     ),
-    "ranks-ignored": ("policy/steer.h", "out << 8 | rank :", "out << 8 :", test_lowest_rank_alive),
+    "ranks-ignored": (
+        "policy/steer.h",
+        "return rank | out *",
+        "return out *",
+        test_lowest_rank_alive,
+    ),
+    "backups-before-slow-ones": (
+        "policy/steer.h",
+        "| backup * MPS_STEER_KEY_BACKUP |",
+        "|",
+        test_lowest_rank_alive,
+    ),
+    "backups-help": (
+        "policy/steer.h",
+        "|| next >= MPS_STEER_KEY_OUT)",
+        ")",
+        test_backups_without_a_row_are_no_rank,
+    ),
+    "no-copies-for-what-is-silent": (
+        "policy/steer.h",
+        "((metered | loss) & copy)",
+        "(metered & copy)",
+        test_other_modes_go_by_thresholds_and_backups,
+    ),
     "copies-on-metered": (
         "policy/steer.h",
-        "(metered & copy)",
-        "0",
+        "((metered | loss) & copy)",
+        "(loss & copy)",
         test_other_modes_go_by_thresholds_and_backups,
     ),
     "redundant-but-for-metered": (
@@ -306,8 +346,8 @@ MUTANTS = {
     ),
     "backups-as-others": (
         "policy/steer.h",
-        "out << 2 | backup << 1",
-        "out << 2",
+        "backup << 2 | out << 1",
+        "out << 1",
         test_other_modes_go_by_thresholds_and_backups,
     ),
     "never-late": (
