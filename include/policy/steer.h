@@ -130,14 +130,10 @@ static __always_inline bool mps_steer_is_sure(const struct mps_path *p, __u32 li
 	return mps_steer_is_within(p, limit) && p->srtt_us && !(p->flags & MPS_PATH_LOSS);
 }
 
-/*
- * us until they have all that is at hand acknowledged, each its part by its rate; 0: there is no
- * telling.
- */
-MPS_FN __u64 mps_steer_done_us(const struct mps_conn *c MPS_ARG, __u32 limit)
+/* Of all of them together. */
+MPS_FN __u64 mps_steer_rates(const struct mps_conn *c MPS_ARG, __u32 limit)
 {
-	const __u64 bytes = mps_min(c->pending, MPS_BYTES_MAX);
-	__u64 rate = 0, done = 0;
+	__u64 rate = 0;
 	__u32 i;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
@@ -146,6 +142,19 @@ MPS_FN __u64 mps_steer_done_us(const struct mps_conn *c MPS_ARG, __u32 limit)
 		if (mps_steer_is_sure(&c->path[i], limit))
 			rate += mps_steer_rate(&c->path[i]);
 	}
+	return rate;
+}
+
+/*
+ * us until they have all that is at hand acknowledged, each its part by its rate; 0: there is no
+ * telling.
+ */
+MPS_FN __u64 mps_steer_done_us(const struct mps_conn *c MPS_ARG, __u32 limit)
+{
+	const __u64 bytes = mps_min(c->pending, MPS_BYTES_MAX), rate = mps_steer_rates(c, limit);
+	__u64 done = 0;
+	__u32 i;
+
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
 
