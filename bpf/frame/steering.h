@@ -84,9 +84,24 @@ MPS_FN __u32 mps_steer_find_row(__u64 context, __u32 backup)
 	return found == MPS_STEER_ROW_NONE && !routed ? MPS_STEER_ROW_UNKNOWN : found;
 }
 
-/* The path's metric. context: address of its struct mptcp_subflow_context. */
-MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, const struct mps_path *p MPS_ARG,
-			   __u64 context)
+/* For so long nothing was sent that its RTT may be another one. */
+static __always_inline bool mps_steer_is_retried(__u64 context)
+{
+	const struct mptcp_subflow_context___ends *subflow =
+		bpf_core_cast((void *)context, struct mptcp_subflow_context___ends);
+	const struct tcp_sock *tp = bpf_core_cast(subflow->tcp_sock, struct tcp_sock);
+
+	return mps_match_is_retried(mps_idle_for(tp, (__u32)bpf_jiffies64()),
+				    tp->inet_conn.icsk_rto);
+}
+
+/*
+ * Completes a path of the snapshot: its metric. One that is tried again is within its threshold,
+ * and of unknown RTT, so that it gets a fragment. context: address of its struct
+ * mptcp_subflow_context; copy: struct mps_steer_options.
+ */
+MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
+			   __u64 context, __u32 copy)
 {
 	const bool backup = p->flags & MPS_PATH_BACKUP;
 	const struct mps_steer_table *t;
@@ -98,12 +113,24 @@ MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, const struct mps
 		s->row = (__u8)at;
 	}
 	t = mps_steer_table();
+	p->metric = mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
 	if (!t || at - 1 >= MPS_STEER_PATHS)
-		return mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
+		return 0;
 	row = &t->path[(at - 1) & (MPS_STEER_PATHS - 1)];
 	out = mps_match_over_rtt(row, p->srtt_us, s->row & MPS_STEER_ROW_OUT);
 	s->row = (__u8)(at | out * MPS_STEER_ROW_OUT);
-	return mps_steer_metric(mps_match_rank(row, backup), row->weight, out);
+	if (out && mps_steer_is_retried(context)) {
+		p->srtt_us = copy ? p->srtt_us : 0;
+		out = 0;
+	}
+	p->metric = mps_steer_metric(mps_match_rank(row, backup), row->weight, out);
+	return 0;
+}
+
+/* A retransmission pass: the snapshot is for data that some path had before. */
+static __always_inline bool mps_steer_copies(const struct mps_look *l)
+{
+	return l->r->frag_end != l->r->frag;
 }
 
 /* Completes the snapshot: which paths may carry new data now. */
@@ -117,7 +144,7 @@ static __always_inline void mps_steer_paths(const struct mps_look *l, struct mps
 		.deadline_us = MPS_STEER_DEADLINE_US,
 		.head = l->r->head,
 		.waits = mps_writer_waits(l->msk),
-		.copy = l->r->frag_end != l->r->frag,
+		.copy = mps_steer_copies(l),
 	};
 	const __u32 rule = s->rule - 1U;
 

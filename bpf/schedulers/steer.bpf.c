@@ -48,7 +48,7 @@ static __always_inline void see_path(const struct mps_look *l, struct mps_path *
 	__u64 context = 0;
 
 	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
-	p->metric = mps_steer_see(s, p, context);
+	mps_steer_see(s, p, context, mps_steer_copies(l));
 }
 
 static __always_inline __u32 mode_of(const void *priv)

@@ -67,6 +67,18 @@ static __always_inline bool mps_match_over_rtt(const struct mps_steer_path *row,
 	return row->rtt_us && srtt_us > limit;
 }
 
+/*
+ * RTOs for which a path over its threshold is idle until it is tried again: nothing else would ever
+ * tell that it has become faster. With the least RTO, 200 ms, that is a fragment each 3.2 s.
+ */
+#define MPS_STEER_RETRY_RTOS 16
+
+/* idle, rto: of one unit, whatever the kernel's */
+static __always_inline bool mps_match_is_retried(__u32 idle, __u32 rto)
+{
+	return rto && idle / MPS_STEER_RETRY_RTOS >= rto;
+}
+
 /* A path without a row is behind all others where it is a backup, and else in front. */
 static __always_inline __u32 mps_match_rank(const struct mps_steer_path *row, bool backup)
 {

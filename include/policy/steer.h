@@ -332,7 +332,18 @@ MPS_FN __u32 mps_steer_filter(struct mps_conn *c MPS_ARG, struct mps_steer_state
 								   << MPS_NOTE_OVERFLOW;
 }
 
-/* Of those with room: the lowest rank, and in that the smallest RTT, one that is not known last. */
+/*
+ * In a rank: first those of unknown RTT that are idle (policy/minrtt.h), then by RTT, other unknown
+ * ones last.
+ */
+static __always_inline __u64 mps_steer_place(const struct mps_conn *c, const struct mps_path *p)
+{
+	const __u64 known = p->srtt_us ?: 1ULL << 32;
+
+	return (__u64)mps_steer_rank(p) << 33 | (mps_wants_first_sample(c, p) ? 0 : known);
+}
+
+/* Of those with room: the lowest rank, and the first in that. */
 MPS_FN __s32 mps_steer_first(const struct mps_conn *c MPS_ARG, __u32 tier)
 {
 	__u64 key, least = ~0ULL;
@@ -346,7 +357,7 @@ MPS_FN __s32 mps_steer_first(const struct mps_conn *c MPS_ARG, __u32 tier)
 			break;
 		if (!mps_is_usable(p, tier) || !mps_is_available(c, p))
 			continue;
-		key = (__u64)mps_steer_rank(p) << 33 | (p->srtt_us ?: 1ULL << 32);
+		key = mps_steer_place(c, p);
 		if (key < least) {
 			least = key;
 			best = (__s32)i;

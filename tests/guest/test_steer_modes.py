@@ -183,6 +183,26 @@ def test_a_slow_path_is_left_out(tables):
         assert given(conn)[1] > 20 * KB, counted(conn)
 
 
+@pytest.mark.parametrize("mode", ["bpf_rr", "priority"])
+def test_a_path_that_is_fast_again_is_found(tables, mode):
+    """Over its threshold it gets a fragment when it was idle for some seconds, and no more."""
+    far, near = (netlab.Path("far", mbit=20, rtt_ms=ms).roomy() for ms in (200, 20))
+    tables(
+        "path name far device far rtt 150ms",
+        "path name near device near rank 1",
+        f"rule mode {mode}",
+    )
+    with served(netlab.Path("near", mbit=20, rtt_ms=20).roomy(), far) as (lab, conn):
+        change = [f"qdisc change dev far-{end} root {near.queue()}" for end in "cs"]
+        chunks(conn, 256 * KB, 4, 8)
+        before = given(conn)[1]
+        assert 0 < before < 256 * KB, counted(conn)
+        with lab.at_once("tc", *change) as faster:
+            faster()
+            chunks(conn, 256 * KB, 6, 8)
+            assert given(conn)[1] - before > 256 * KB, counted(conn)
+
+
 @pytest.mark.parametrize(
     "mode", ["auto", "smallest-delay", "bpf_ecf", "bpf_blest", "bpf_cfs", "bpf_thin", "bpf_rr"]
 )

@@ -48,6 +48,11 @@ EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
 	return mps_match_over_rtt(&row, srtt_us, was);
 }
 
+EXPORT __u32 is_retried(__u32 idle, __u32 rto)
+{
+	return mps_match_is_retried(idle, rto);
+}
+
 EXPORT __u32 rank_of(__u32 row, __u32 rank, __u32 flags, __u32 backup)
 {
 	const struct mps_steer_path p = { .rank = (__u8)rank, .flags = (__u8)flags };

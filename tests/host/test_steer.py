@@ -249,8 +249,15 @@ def test_standby_comes_back_with_hysteresis(lib):
     assert s.filter(Conn(dead, now=since + 2 * BACK_US), STANDBY)[0] == {1}
 
 
+def place(c, p):
+    """In its rank: an RTT that is not known is found out early, while more follows."""
+    if not p.srtt and not p.inflight and not p.unsent and c.pending > c.unit:
+        return 0
+    return p.srtt or 1 << 32
+
+
 def test_ranks_pick(lib):
-    rng = random.Random(3)
+    rng, unknown = random.Random(3), 0
     for _ in range(20_000):
         c = any_steered(rng)
         answer = Steered(lib).pick("ranks", c)
@@ -259,8 +266,10 @@ def test_ranks_pick(lib):
         if not ready:
             assert answer == (WAIT, NO_ROOM if may else NO_SUBFLOW, 0)
             continue
-        best = min(ready, key=lambda i: (rank(c.paths[i]), c.paths[i].srtt or 1 << 32))
+        best = min(ready, key=lambda i: (rank(c.paths[i]), place(c, c.paths[i])))
         assert answer == (best, 0, most_bytes(c, best))
+        unknown += not c.paths[best].srtt and len(ready) > 1
+    assert unknown > 100
 
 
 def test_the_rtt_threshold_has_hysteresis(lib):
@@ -268,6 +277,13 @@ def test_the_rtt_threshold_has_hysteresis(lib):
     assert [lib.over_rtt(100, rtt, was) for rtt, was in ((100, 1), (89, 1), (88, 1))] == [1, 1, 0]
     assert not lib.over_rtt(0, 1 << 31, 0)
     assert not lib.over_rtt(100, 0, 1)
+
+
+def test_a_path_over_its_threshold_is_tried_again(lib):
+    """When it was idle for 16 of its RTO."""
+    assert [lib.is_retried(idle, 50) for idle in (0, 799, 800)] == [0, 0, 1]
+    assert not lib.is_retried((1 << 32) - 1, (1 << 32) - 1)
+    assert not lib.is_retried(1000, 0)
 
 
 def test_effective_ranks(lib):
@@ -414,6 +430,12 @@ MUTANTS = {
         "policy/steer.h",
         "(__u64)mps_steer_rank(p) << 33 | ",
         "0 | ",
+        test_ranks_pick,
+    ),
+    "unknown-for-ever": (
+        "policy/steer.h",
+        "(mps_wants_first_sample(c, p) ? 0 : known)",
+        "known",
         test_ranks_pick,
     ),
     "no-hysteresis": (
