@@ -62,6 +62,12 @@ struct mps_policy {
 	 * has any is not MPS_WAIT_NO_ROOM. Else that is not asked for (common/glance.h).
 	 */
 	bool fills_queues;
+	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
+	 * to wait. The tunables min_room, queue_cap and penalise count as 0.
+	 */
+	bool everywhere;
+	/* The most that the tunable queue_cap counts as, where a connection's state tells. */
+	__u32 (*queue_cap)(const void *priv);
 	bool copies_amid; /* copies are wanted while new data could be given out, too */
 	bool copies_tail; /* copies are wanted, but not before all data was given out */
 	/* The same, where a connection's state tells. */

@@ -18,10 +18,10 @@ static __always_inline __u32 mps_repair(const struct mps_conn *c)
 	return path < 0 ? 0 : 1U << (path & 31);
 }
 
-/* It is the window that keeps fresh data back, and not the scheduler. */
-static __always_inline bool mps_window_is_full(const struct mps_conn *c)
+/* Is it the window that keeps fresh data back, and not the scheduler? */
+static __always_inline bool mps_penalises(const struct mps_conn *c, const struct mps_policy *p)
 {
-	return c->pending && !c->wnd_left;
+	return penalise && !p->everywhere && c->pending && !c->wnd_left;
 }
 
 static __always_inline void mps_count_pass(struct mps_conn_store *st, bool next, bool copies,
@@ -82,7 +82,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 		mask = mps_repair(&st->snap);
 	if (mask)
 		ret = program->mark(msk, mask, &r, account);
-	if (!ret && account == MPS_S_COPIED && penalise && mps_window_is_full(&st->snap))
+	if (!ret && account == MPS_S_COPIED && mps_penalises(&st->snap, p))
 		mps_penalise_carriers(msk, &st->snap, &r);
 	mps_count_pass(st, next, memo->copies && !lost, ret);
 	mps_pass_expects(msk, memo, &r, ret);

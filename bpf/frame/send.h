@@ -84,12 +84,13 @@ static __always_inline __u32 mps_sndbuf_wanted(const struct mps_conn *c, __u32 p
 	return p->sndbuf ? p->sndbuf(c, path) : mps_sndbuf_share(c, path);
 }
 
-static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps_conn *c)
+static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps_conn_store *st,
+					      const struct mps_policy *p)
 {
-	const __u32 how = queue_cap;
+	const __u32 how = queue_cap, most = p->queue_cap ? p->queue_cap(&st->priv) : how;
 
-	if (how)
-		mps_cover(c, how < 2 || mps_writer_waits(msk));
+	if (how && !p->everywhere)
+		mps_cover(&st->snap, how < 2 || most < 2 || mps_writer_waits(msk));
 }
 
 /*
@@ -126,10 +127,10 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 
 	mps_snap_conn(msk, st, &r);
 	program->look(msk, st, &r);
-	st->snap.fit = (__u16)(st->snap.unit * min_room / 1000);
+	st->snap.fit = p->everywhere ? 0 : (__u16)(st->snap.unit * min_room / 1000);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
-	mps_cover_repairs(msk, &st->snap);
+	mps_cover_repairs(msk, st, p);
 	if (p->see_conn)
 		p->see_conn(msk, &st->snap, &st->priv);
 	v = mps_unpack(program->decide(&st->snap, &st->priv));

@@ -18,7 +18,8 @@
 #include "policy/rr.h"
 #include "policy/shares.h"
 
-MPS_COMMON_TUNABLES(500, 1, 1);
+/* Where a mode or a policy wants less of them, they count as that. */
+MPS_COMMON_TUNABLES(500, 2, 1);
 
 /*
  * The policies, in this order. PLAIN: those that are decisions and little else; the mode tells
@@ -145,9 +146,14 @@ static __always_inline __u64 plain_copies(const struct mps_conn *c, void *priv)
 	return mode_of(priv) == MPS_STEER_CFS ? mps_cfs_copies(c) : mps_copy_if_it_pays(c);
 }
 
+static __always_inline __u32 plain_cap(const void *priv)
+{
+	return mps_steer_queue_cap(mode_of(priv));
+}
+
 MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plain_copies,
 	   .tail = plain_tail, .see_path = see_path, .see_paths = mps_steer_paths,
-	   .see_conn = plain_ahead);
+	   .see_conn = plain_ahead, .queue_cap = plain_cap);
 
 /* bpf_thin */
 
@@ -243,7 +249,7 @@ static __always_inline __u64 redundant_copies(const struct mps_conn *c, void *pr
 
 MPS_POLICY(steer_redundant, .pick = redundant_pick, .fills_queues = true,
 	   .copies = redundant_copies, .copies_amid = true, .see_path = redundant_path,
-	   .see_paths = mps_steer_paths, .too_early = mps_redundant_too_early,
+	   .see_paths = mps_steer_paths, .everywhere = true, .too_early = mps_redundant_too_early,
 	   .ends_burst = redundant_ends, .sndbuf = redundant_room);
 
 /* The rule, and what it says: by the tables as they are now. */

@@ -38,6 +38,15 @@
 /* No path has it. */
 #define MPS_STEER_NO_KEY (~0U)
 
+/* The most that the tunable queue_cap counts as: who looks at what is left itself wants 1. */
+static __always_inline __u32 mps_steer_queue_cap(__u32 mode)
+{
+	const __u32 looks = 1U << MPS_STEER_AUTO | 1U << MPS_STEER_ECF | 1U << MPS_STEER_STANDBY |
+			    1U << MPS_STEER_PRIORITY | 1U << MPS_STEER_BALANCE;
+
+	return looks >> (mode & 31) & 1 ? 1 : 2;
+}
+
 struct mps_steer_options {
 	__u32 mode;
 	__u32 deadline_us;

@@ -48,6 +48,11 @@ EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
 	return mps_match_over_rtt(&row, srtt_us, was);
 }
 
+EXPORT __u32 queue_cap(__u32 mode)
+{
+	return mps_steer_queue_cap(mode);
+}
+
 EXPORT __u32 is_retried(__u32 idle, __u32 rto)
 {
 	return mps_match_is_retried(idle, rto);

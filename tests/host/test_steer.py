@@ -2,7 +2,9 @@
 """Steering: which paths a mode lets carry, in its own words."""
 
 import random
+import re
 
+import hostlib
 import pytest
 from hostlib import ACTIVE, LOSS, NO_ROOM, NO_SUBFLOW, WAIT, Path_
 from stateful import Conn, any_path, available, draw, most_bytes, usable
@@ -286,6 +288,30 @@ def test_a_path_over_its_threshold_is_tried_again(lib):
     assert not lib.is_retried(1000, 0)
 
 
+SCHEDULERS = hostlib.TOP / "bpf" / "schedulers"
+
+
+def test_a_named_mode_has_its_scheduler_s_limits(lib):
+    """bpf_redundant has none of them; of the others queue_cap differs."""
+    table = (hostlib.INCLUDE / "state" / "steer.h").read_text()
+    names = re.findall(r'X\(\w+, "([\w-]+)", (\w+), "', table)
+    assert names[:2] == [("auto", "ECF"), ("active-standby", "RANKS")]
+    own = 0
+    for mode, (name, policy) in enumerate(names):
+        source = SCHEDULERS / f"{name.removeprefix('bpf_')}.bpf.c"
+        if source.exists() and policy != "REDUNDANT":
+            limits = re.search(r"^MPS_COMMON_TUNABLES\((.*)\)", source.read_text(), re.M)[1]
+            assert limits == f"500, {lib.queue_cap(mode)}, 1", name
+            own += 1
+        elif policy == "RANKS":
+            assert lib.queue_cap(mode) == 1
+    assert own == 6
+    steer = (SCHEDULERS / "steer.bpf.c").read_text()
+    assert "MPS_COMMON_TUNABLES(500, 2, 1)" in steer
+    assert re.search(r"MPS_POLICY\(steer_redundant,[^;]*everywhere = true", steer)
+    assert "MPS_COMMON_TUNABLES(0, 0, 0)" in (SCHEDULERS / "redundant.bpf.c").read_text()
+
+
 def test_effective_ranks(lib):
     assert [lib.rank_of(0, 0, 0, backup) for backup in (0, 1)] == [0, LAST]
     # a row's rank takes the place of the flag
@@ -437,6 +463,12 @@ MUTANTS = {
         "(mps_wants_first_sample(c, p) ? 0 : known)",
         "known",
         test_ranks_pick,
+    ),
+    "as-one-scheduler": (
+        "policy/steer.h",
+        "& 1 ? 1 : 2;",
+        "& 1 ? 1 : 1;",
+        test_a_named_mode_has_its_scheduler_s_limits,
     ),
     "no-hysteresis": (
         "policy/match.h",
