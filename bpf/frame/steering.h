@@ -41,13 +41,11 @@ static __always_inline struct mps_steer_table *mps_steer_table(void)
 }
 
 /* The rule that it matches, from 1 on; 0: none. */
-MPS_FN __u32 mps_steer_find_rule(const struct mps_steer_key *k MPS_ARG)
+MPS_FN __u32 mps_steer_find_rule(const struct mps_steer_table *t MPS_ARG,
+				 const struct mps_steer_key *k MPS_ARG)
 {
-	const struct mps_steer_table *t = mps_steer_table();
 	__u32 i, found = 0;
 
-	if (!t)
-		return 0;
 	bpf_for(i, 0, MPS_STEER_RULES)
 	{
 		if (i >= t->nr_rules)
@@ -60,16 +58,16 @@ MPS_FN __u32 mps_steer_find_rule(const struct mps_steer_key *k MPS_ARG)
 	return found;
 }
 
-/* The subflow's row as mps_subflow_store.row has it. */
-MPS_FN __u32 mps_steer_find_row(__u64 context, __u32 backup)
+/* The subflow's row, as mps_match_keep() takes it: MPS_STEER_ROW_NONE where none is. */
+MPS_FN __u32 mps_steer_find_row(const struct mps_steer_table *t MPS_ARG, __u64 context,
+				__u32 backup)
 {
-	const struct mps_steer_table *t = mps_steer_table();
 	struct mps_steer_subflow s = {};
 	__u32 i, found = MPS_STEER_ROW_NONE;
 	const __u32 routed = mps_read_subflow(&s, context);
 
 	s.backup = backup;
-	if (!t || !t->nr_paths)
+	if (!t->nr_paths)
 		return found;
 	bpf_for(i, 0, MPS_STEER_PATHS)
 	{
@@ -81,7 +79,27 @@ MPS_FN __u32 mps_steer_find_row(__u64 context, __u32 backup)
 		}
 	}
 	/* its device will be known later */
-	return found == MPS_STEER_ROW_NONE && !routed ? MPS_STEER_ROW_UNKNOWN : found;
+	return routed ? found : found | MPS_STEER_ROW_UNSURE;
+}
+
+/*
+ * The same, looked up where it is not kept. After a change of the tables get_retrans may be asked
+ * before get_send, which is where the connection takes over the new ones.
+ */
+static __always_inline __u32 mps_steer_row(const struct mps_steer_table *t,
+					   struct mps_subflow_store *s, __u64 context, __u32 backup,
+					   __u32 generation)
+{
+	const bool current = t->generation == generation;
+	__u32 found;
+
+	if (mps_match_is_kept(s, backup, current))
+		return s->row & ~MPS_STEER_ROW_OUT;
+	if (!context)
+		return MPS_STEER_ROW_UNSURE;
+	found = mps_steer_find_row(t, context, backup);
+	mps_match_keep(s, found, backup, current);
+	return found & ~MPS_STEER_ROW_UNSURE;
 }
 
 /* For so long nothing was sent that its RTT may be another one. */
@@ -98,27 +116,31 @@ static __always_inline bool mps_steer_is_retried(__u64 context)
 /*
  * Completes a path of the snapshot: its metric. One that is tried again is within its threshold,
  * and of unknown RTT, so that it gets a fragment. context: address of its struct
- * mptcp_subflow_context; copy: struct mps_steer_options.
+ * mptcp_subflow_context, or 0, and the answer is 1 where it takes that one; generation: of the
+ * tables that the connection's rule is of; copy: struct mps_steer_options.
  */
 MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
-			   __u64 context, __u32 copy)
+			   __u64 context, __u32 generation, __u32 copy)
 {
-	const bool backup = p->flags & MPS_PATH_BACKUP;
-	const struct mps_steer_table *t;
+	const struct mps_steer_table *t = mps_steer_table();
+	const bool backup = mps_is_backup(p);
 	const struct mps_steer_path *row;
-	__u32 out, at = s->row & ~MPS_STEER_ROW_OUT;
+	__u32 at, out;
+	bool kept;
 
-	if (at == MPS_STEER_ROW_UNKNOWN) {
-		at = mps_steer_find_row(context, backup);
-		s->row = (__u8)at;
-	}
-	t = mps_steer_table();
 	p->metric = mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
-	if (!t || at - 1 >= MPS_STEER_PATHS)
+	if (!t)
 		return 0;
+	at = mps_steer_row(t, s, context, backup, generation);
+	if (at - 1 >= MPS_STEER_PATHS)
+		return at == MPS_STEER_ROW_UNSURE;
 	row = &t->path[(at - 1) & (MPS_STEER_PATHS - 1)];
-	out = mps_match_over_rtt(row, p->srtt_us, s->row & MPS_STEER_ROW_OUT);
-	s->row = (__u8)(at | out * MPS_STEER_ROW_OUT);
+	kept = (s->row & ~MPS_STEER_ROW_OUT) == at;
+	out = mps_match_over_rtt(row, p->srtt_us, kept && s->row & MPS_STEER_ROW_OUT);
+	if (kept)
+		s->row = (__u8)(at | out * MPS_STEER_ROW_OUT);
+	if (out && !context)
+		return 1;
 	if (out && mps_steer_is_retried(context)) {
 		p->srtt_us = copy ? p->srtt_us : 0;
 		out = 0;
@@ -131,6 +153,21 @@ MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path 
 static __always_inline bool mps_steer_copies(const struct mps_look *l)
 {
 	return l->r->frag_end != l->r->frag;
+}
+
+/* Most paths need no more than what is kept of them, and that read for each costs. */
+static __always_inline void mps_steer_see_path(const struct mps_look *l, struct mps_path *p,
+					       const struct tcp_sock *tp,
+					       struct mps_subflow_store *s)
+{
+	const __u32 generation = mps_steer_state((void *)&l->st->priv)->generation;
+	const __u32 copy = mps_steer_copies(l);
+	__u64 context = 0;
+
+	if (!mps_steer_see(s, p, 0, generation, copy))
+		return;
+	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
+	mps_steer_see(s, p, context, generation, copy);
 }
 
 /* Completes the snapshot: which paths may carry new data now. */
@@ -148,7 +185,8 @@ static __always_inline void mps_steer_paths(const struct mps_look *l, struct mps
 	};
 	const __u32 rule = s->rule - 1U;
 
-	if (t && rule < MPS_STEER_RULES)
+	/* by other tables it is another rule's number */
+	if (t && t->generation == s->generation && rule < MPS_STEER_RULES)
 		o.deadline_us = t->rule[rule & (MPS_STEER_RULES - 1)].deadline_us;
 	priv->notes = (__u16)mps_steer_filter(c, s, &o);
 }

@@ -46,10 +46,7 @@ _Static_assert(sizeof(struct mps_redundant_state) <= MPS_STEER_POLICY_BYTES, "st
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	__u64 context = 0;
-
-	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
-	mps_steer_see(s, p, context, mps_steer_copies(l));
+	mps_steer_see_path(l, p, tp, s);
 }
 
 static __always_inline __u32 mode_of(const void *priv)
@@ -252,28 +249,22 @@ MPS_POLICY(steer_redundant, .pick = redundant_pick, .fills_queues = true,
 	   .see_paths = mps_steer_paths, .everywhere = true, .too_early = mps_redundant_too_early,
 	   .ends_burst = redundant_ends, .sndbuf = redundant_room);
 
-/* The rule, and what it says: by the tables as they are now. */
+/* The rule, and what it says: by these tables. */
 __noinline int steer_classify(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_store *st MPS_ARG,
-			      __u32 generation)
+			      const struct mps_steer_table *t MPS_ARG)
 {
-	struct mps_steer_state *s = mps_steer_state(&st->priv);
-	const struct mps_steer_table *t = mps_steer_table();
 	struct mptcp_subflow_context *subflow;
 	struct mps_steer_key k;
 	__u32 rule, mode = MPS_STEER_AUTO;
 
 	mps_read_key(&k, msk);
-	rule = mps_steer_find_rule(&k);
-	if (t && rule - 1 < MPS_STEER_RULES)
+	rule = mps_steer_find_rule(t, &k);
+	if (rule - 1 < MPS_STEER_RULES)
 		mode = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].mode;
 	/* load-balancing without weights goes by rates */
-	if (mode >= MPS_NR_STEER_MODES || (mode == MPS_STEER_BALANCE && !(t && t->weighted)))
+	if (mode >= MPS_NR_STEER_MODES || (mode == MPS_STEER_BALANCE && !t->weighted))
 		mode = MPS_STEER_AUTO;
-	if (mode != s->mode)
-		__builtin_memset(&st->priv, 0, MPS_PRIV_BYTES);
-	s->mode = (__u8)mode;
-	s->rule = (__u16)rule;
-	s->generation = generation;
+	mps_steer_begin(&st->priv, mode, rule, t->generation);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		struct mps_subflow_store *sub = ssk ? mps_subflow_store(ssk) : NULL;
@@ -289,10 +280,9 @@ static __always_inline __u32 choose(struct mptcp_sock *msk, struct mps_conn_stor
 {
 	const struct mps_steer_table *t = mps_steer_table();
 	struct mps_steer_state *s = mps_steer_state(&st->priv);
-	const __u32 generation = t ? t->generation : 0;
 
-	if (generation != s->generation)
-		steer_classify(msk, st, generation);
+	if (t && t->generation != s->generation)
+		steer_classify(msk, st, t);
 	return s->mode < MPS_NR_STEER_MODES ? policy_of[s->mode] : PLAIN;
 }
 

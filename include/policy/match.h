@@ -55,6 +55,27 @@ static __always_inline bool mps_match_path(const struct mps_steer_path *p,
 	return !differ;
 }
 
+/* Is the row that is kept that of these tables, and of the subflow as it is? */
+static __always_inline bool mps_match_is_kept(const struct mps_subflow_store *s, __u32 backup,
+					      bool current)
+{
+	return current && s->as_bkup == backup &&
+	       (s->row & ~MPS_STEER_ROW_OUT) != MPS_STEER_ROW_UNKNOWN;
+}
+
+/*
+ * A row was found: with MPS_STEER_ROW_UNSURE where the subflow has no route, so that rows behind it
+ * may yet be its own. current: by the tables that the connection's rule is of.
+ */
+static __always_inline void mps_match_keep(struct mps_subflow_store *s, __u32 found, __u32 backup,
+					   bool current)
+{
+	if (!current || found & MPS_STEER_ROW_UNSURE)
+		return;
+	s->row = (__u8)found;
+	s->as_bkup = backup;
+}
+
 /*
  * Is a path over its RTT threshold? was: it was at the last look. Back only when it is well below:
  * by an eighth. An RTT that is not known is not over.

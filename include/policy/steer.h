@@ -256,6 +256,26 @@ static __always_inline __u32 mps_steer_overflow(const struct mps_conn *c, struct
 	return limit;
 }
 
+/*
+ * The connection's rule and mode are these from now on. By other tables keys mean other paths; only
+ * what waits has waited all the same.
+ */
+static __always_inline void mps_steer_begin(struct mps_priv *priv, __u32 mode, __u32 rule,
+					    __u32 generation)
+{
+	struct mps_steer_state *s = mps_steer_state(priv);
+
+	if (mode != s->mode)
+		__builtin_memset(priv, 0, MPS_PRIV_BYTES);
+	if (mode != MPS_STEER_PRIORITY) {
+		s->begun = 0;
+		s->back_us = 0;
+	}
+	s->mode = (__u8)mode;
+	s->rule = (__u16)rule;
+	s->generation = generation;
+}
+
 /* Active-standby: is the key still good that was in use, and not the least? */
 static __always_inline bool mps_steer_stays(const struct mps_conn *c,
 					    const struct mps_steer_state *s, __u32 least)

@@ -134,6 +134,7 @@ struct mps_subflow_store {
 	__u8 settled : 1; /* seq and head are valid */
 	__u8 wnd_new : 1; /* it has just taken over a window, ... */
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
+	__u8 as_bkup : 1; /* of bpf_steer: it was a backup when its row was found */
 	__u8 policy;	  /* mps_priv.policy at the last look */
 	__u8 row;	  /* of bpf_steer: MPS_STEER_ROW_*, state/steer.h */
 	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */

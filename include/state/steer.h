@@ -83,7 +83,7 @@ struct mps_steer_rule {
 
 enum mps_steer_path_flag {
 	MPS_STEER_ONLY_BACKUP = 1 << 0, /* matches backups only */
-	MPS_STEER_METERED = 1 << 1,	/* behind all that are not, and it gets no copies */
+	MPS_STEER_METERED = 1 << 1,	/* behind all that are not, in copies, too */
 };
 
 struct mps_steer_path {
@@ -154,7 +154,8 @@ static __always_inline __u32 mps_steer_is_out(const struct mps_path *p)
 /* What is kept of a subflow, mps_subflow_store.row. N: row N - 1 */
 #define MPS_STEER_ROW_UNKNOWN 0 /* to be looked up */
 #define MPS_STEER_ROW_NONE 127
-#define MPS_STEER_ROW_OUT 128 /* a bit beside it: over its RTT threshold, until well below */
+#define MPS_STEER_ROW_OUT 128	 /* a bit beside it: over its RTT threshold, until well below */
+#define MPS_STEER_ROW_UNSURE 256 /* a bit beside what is found: not to be kept */
 #define MPS_STEER_RANK_METERED 100
 #define MPS_STEER_RANK_BACKUP 250 /* a backup that no row matches */
 

@@ -48,6 +48,20 @@ EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
 	return mps_match_over_rtt(&row, srtt_us, was);
 }
 
+EXPORT void begin(struct mps_priv *priv, __u32 mode, __u32 rule, __u32 generation)
+{
+	mps_steer_begin(priv, mode, rule, generation);
+}
+
+/* The row that a subflow has after these two looks, or -1 where it is looked up again. */
+EXPORT __s32 kept(__u32 found, const __u32 backup[2], const __u32 current[2])
+{
+	struct mps_subflow_store s = {};
+
+	mps_match_keep(&s, found, backup[0], current[0]);
+	return mps_match_is_kept(&s, backup[1], current[1]) ? s.row : -1;
+}
+
 EXPORT __u32 queue_cap(__u32 mode)
 {
 	return mps_steer_queue_cap(mode);

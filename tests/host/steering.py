@@ -44,6 +44,9 @@ class Steered:
         self.left = Conn(left, pending=conn.pending, wnd_left=conn.wnd_left, unit=conn.unit)
         return set(may), notes
 
+    def begin(self, mode, generation):
+        self.lib.begin(self.priv, mode, 1, generation)
+
     def pick(self, name, conn):
         snap, answer = ctypes.create_string_buffer(conn.snapshot()), (ctypes.c_int32 * 3)()
         args = (snap, answer) if name == "ranks" else (snap, self.priv, answer)

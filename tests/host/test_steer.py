@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Steering: which paths a mode lets carry, in its own words."""
 
+import ctypes
 import random
 import re
 
@@ -258,6 +259,44 @@ def place(c, p):
     return p.srtt or 1 << 32
 
 
+def test_other_tables_end_a_standby(lib):
+    """Else what carries by the old ones would go on for a second by its number."""
+    s, paths = Steered(lib), ranked()
+    s.begin(STANDBY, 1)
+    assert s.filter(Conn([paths[1]], now=1), STANDBY)[0] == {0}
+    s.begin(STANDBY, 2)
+    assert s.filter(Conn(paths, now=2), STANDBY)[0] == {0}
+
+
+def test_other_tables_leave_what_waits(lib):
+    s = Steered(lib)
+    for ms in (0, 500, 980):
+        s.begin(PRIORITY, ms + 1)
+        c = Conn(ranked(inflight=20), pending=30_000, unacked=20_000, unit=1428, now=ms * 1000)
+        may, _ = s.filter(c, PRIORITY, head=ms, waits=1)
+    assert may == {0, 1}
+    s.begin(STANDBY, 1000)
+    s.begin(PRIORITY, 1001)
+    assert s.filter(c, PRIORITY, head=ms, waits=1)[0] == {0}
+
+
+def test_a_row_is_kept_where_it_is_sure(lib):
+    """By the connection's own tables, with a route, and as long as the subflow is as it was."""
+    unsure, two = 256, ctypes.c_uint32 * 2
+    for found, backup, current, row in (
+        (3, (0, 0), (1, 1), 3),
+        (64, (1, 1), (1, 1), 64),
+        (127, (0, 0), (1, 1), 127),
+        (3, (0, 1), (1, 1), -1),
+        (3, (1, 0), (1, 1), -1),
+        (3 | unsure, (0, 0), (1, 1), -1),
+        (127 | unsure, (0, 0), (1, 1), -1),
+        (3, (0, 0), (0, 1), -1),
+        (3, (0, 0), (1, 0), -1),
+    ):
+        assert lib.kept(found, two(*backup), two(*current)) == row, (found, backup, current)
+
+
 def test_ranks_pick(lib):
     rng, unknown = random.Random(3), 0
     for _ in range(20_000):
@@ -300,7 +339,7 @@ def test_a_named_mode_has_its_scheduler_s_limits(lib):
     for mode, (name, policy) in enumerate(names):
         source = SCHEDULERS / f"{name.removeprefix('bpf_')}.bpf.c"
         if source.exists() and policy != "REDUNDANT":
-            limits = re.search(r"^MPS_COMMON_TUNABLES\((.*)\)", source.read_text(), re.M)[1]
+            limits = re.search(r"^MPS_COMMON_TUNABLES\((.*)\)", source.read_text(), re.MULTILINE)[1]
             assert limits == f"500, {lib.queue_cap(mode)}, 1", name
             own += 1
         elif policy == "RANKS":
@@ -469,6 +508,36 @@ MUTANTS = {
         "& 1 ? 1 : 2;",
         "& 1 ? 1 : 1;",
         test_a_named_mode_has_its_scheduler_s_limits,
+    ),
+    "as-before": (
+        "policy/steer.h",
+        "s->begun = 0;",
+        "",
+        test_other_tables_end_a_standby,
+    ),
+    "waits-anew": (
+        "policy/steer.h",
+        "if (mode != MPS_STEER_PRIORITY) {",
+        "{",
+        test_other_tables_leave_what_waits,
+    ),
+    "a-row-for-ever": (
+        "policy/match.h",
+        "s->as_bkup == backup &&",
+        "",
+        test_a_row_is_kept_where_it_is_sure,
+    ),
+    "a-row-without-a-route": (
+        "policy/match.h",
+        "if (!current || found & MPS_STEER_ROW_UNSURE)",
+        "if (!current)",
+        test_a_row_is_kept_where_it_is_sure,
+    ),
+    "a-row-of-other-tables": (
+        "policy/match.h",
+        "return current && s",
+        "return s",
+        test_a_row_is_kept_where_it_is_sure,
     ),
     "no-hysteresis": (
         "policy/match.h",
