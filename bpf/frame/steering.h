@@ -188,7 +188,7 @@ static __always_inline void mps_steer_paths(const struct mps_look *l, struct mps
 	/* by other tables it is another rule's number */
 	if (t && t->generation == s->generation && rule < MPS_STEER_RULES)
 		o.deadline_us = t->rule[rule & (MPS_STEER_RULES - 1)].deadline_us;
-	priv->notes = (__u16)mps_steer_filter(c, s, &o);
+	mps_steer_filter(c, priv, &o);
 }
 
 #endif /* MPS_BPF_STEERING_H */

@@ -135,7 +135,7 @@ static __always_inline void plain_ahead(struct mptcp_sock *msk, struct mps_conn 
 
 static __always_inline bool plain_tail(const void *priv)
 {
-	return mode_of(priv) == MPS_STEER_CFS;
+	return mps_steer_tail(mode_of(priv));
 }
 
 static __always_inline __u64 plain_copies(const struct mps_conn *c, void *priv)
@@ -161,6 +161,7 @@ static __always_inline void thin_path(const struct mps_look *l, struct mps_path 
 {
 	mps_thin_see(l, p, tp, s, 4, 3);
 	see_path(l, p, n, tp, s);
+	mps_steer_spare_probe(p);
 }
 
 static __always_inline void thin_segment(struct sock *ssk, const struct sk_buff *skb,

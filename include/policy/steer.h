@@ -338,18 +338,36 @@ static __always_inline __u32 mps_steer_how(const struct mps_conn *c,
 	       (o->copy && c->age_us >= mps_steer_patience(o)) * MPS_STEER_BY_LOSS;
 }
 
+/* Probes of smallest-delay are copies: none where nothing is copied to, nor asked for. */
+static __always_inline void mps_steer_spare_probe(struct mps_path *p)
+{
+	const __u32 metered = mps_steer_rank(p) >= MPS_STEER_RANK_METERED;
+
+	p->flags &= ~(metered * MPS_PATH_DUE);
+}
+
+/*
+ * Copies wait until all is given out, in these modes: so does what may take a fragment from the
+ * path that was chosen (common/fragment.h), and shares count what that one was given.
+ */
+static __always_inline bool mps_steer_tail(__u32 mode)
+{
+	return mode == MPS_STEER_CFS || mode == MPS_STEER_BALANCE;
+}
+
 static __always_inline bool mps_steer_copies_all(__u32 mode)
 {
 	return mode == MPS_STEER_REDUNDANT || mode == MPS_STEER_REDUNDANT_NAME;
 }
 
-/* For copies the state tells, and does not change. */
-MPS_FN __u32 mps_steer_filter(struct mps_conn *c MPS_ARG, struct mps_steer_state *s MPS_ARG,
+/* For copies the state tells, and neither it nor what is noted changes. */
+MPS_FN __u32 mps_steer_filter(struct mps_conn *c MPS_ARG, struct mps_priv *priv MPS_ARG,
 			      const struct mps_steer_options *o MPS_ARG)
 {
+	struct mps_steer_state *s = mps_steer_state(priv);
 	const __u32 how = mps_steer_how(c, o), copy = o->copy && !mps_steer_copies_all(o->mode);
 	const __u32 least = mps_steer_least(c, how, copy, 0);
-	__u32 from = least, limit = least;
+	__u32 notes, from = least, limit = least;
 
 	if (o->mode == MPS_STEER_PRIORITY && !o->copy)
 		limit = mps_steer_overflow(c, s, o, least);
@@ -357,8 +375,11 @@ MPS_FN __u32 mps_steer_filter(struct mps_conn *c MPS_ARG, struct mps_steer_state
 		from = limit = mps_steer_standby(c, s, least);
 	else if (o->mode == MPS_STEER_STANDBY && mps_steer_stays(c, s, least))
 		from = limit = s->last;
-	return mps_steer_mark(c, how, copy, from, limit) | (__u32)(from < limit)
-								   << MPS_NOTE_OVERFLOW;
+	notes = mps_steer_mark(c, how, copy, from, limit);
+	notes |= (__u32)(from < limit) << MPS_NOTE_OVERFLOW;
+	if (!o->copy)
+		priv->notes = (__u16)notes;
+	return notes;
 }
 
 /*

@@ -277,7 +277,7 @@ static inline void complete_steer(struct draw *d, struct mps_conn *c, void *priv
 	steering.head = (__u32)draw_up_to(d, ~0U);
 	steering.waits = switched(d);
 	steering.copy = switched(d);
-	notes = mps_steer_filter(c, mps_steer_state(priv), &steering);
+	notes = mps_steer_filter(c, priv, &steering);
 	claim(!(notes >> MPS_NR_NOTES), "notes that there are");
 	claim(!active || mps_usable_tier(c) == 0, "some active path may carry");
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Steering with plain arguments, for test_steer.py and test_shares.py. */
+#include "common/fragment.h"
 #include "policy/match.h"
 #include "policy/shares.h"
 #include "policy/steer.h"
+#include "policy/thin.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -16,7 +18,7 @@ EXPORT __u32 filter(struct mps_conn *c, struct mps_priv *priv, const __u32 optio
 		.copy = option[4],
 	};
 
-	return mps_steer_filter(c, mps_steer_state(priv), &o);
+	return mps_steer_filter(c, priv, &o);
 }
 
 static void tell(struct mps_verdict v, __s32 answer[3])
@@ -34,6 +36,29 @@ EXPORT void ranks(const struct mps_conn *c, __s32 answer[3])
 EXPORT void shares(const struct mps_conn *c, struct mps_priv *priv, __s32 answer[3])
 {
 	tell(mps_shares_pick(c, (void *)priv, &mps_steer_state(priv)->begun), answer);
+}
+
+/* As the frame takes it. */
+EXPORT void shares_with_rest(const struct mps_conn *c, struct mps_priv *priv, __s32 answer[3])
+{
+	const struct mps_verdict v =
+		mps_shares_pick(c, (void *)priv, &mps_steer_state(priv)->begun);
+
+	tell(mps_with_rest(c, v, mps_steer_tail(MPS_STEER_BALANCE)), answer);
+}
+
+EXPORT __u32 noted(const struct mps_priv *priv)
+{
+	return priv->notes;
+}
+
+/* Does a burst on path 0 end, with a probe due on path 1 of that metric? */
+EXPORT __u32 probes(struct mps_conn *c, __u32 metric)
+{
+	c->path[1].flags |= MPS_PATH_DUE | MPS_PATH_IDLE;
+	c->path[1].metric = metric;
+	mps_steer_spare_probe(&c->path[1]);
+	return mps_thin_ends_burst(c, 0, c->pending, 2);
 }
 
 EXPORT __u64 done_us(const struct mps_conn *c, __u32 limit)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from hostlib import ACTIVE, NO_ROOM, SNDBUF, WAIT, Path_
+from hostlib import CARRIED as BEGAN
 from stateful import TURN, Conn
 from steering import Steered, library, metric, suspects_of
 
@@ -78,7 +79,28 @@ def test_shares_count_what_is_handed_over(lib):
     assert abs(got[0] - 400) <= 2, got
 
 
+def test_shares_of_what_was_begun(lib):
+    """What a slow path has the beginning of stays with the path whose turn it is.
+
+    Where the rest went with the beginning, as in other modes, the path that was chosen was charged.
+    """
+    s, got = Steered(lib), [0, 0]
+    slow = Path_(900_000, cwnd=100, inflight=90, rate=10_000, metric=metric(0, 50))
+    slow.flags |= BEGAN
+    fast = Path_(20_000, cwnd=100, rate=10_000_000, ssthresh=2, metric=metric(0, 50))
+    for _ in range(500):
+        i = s.pick("shares_with_rest", Conn([slow, fast], unit=1000, age=1000))[0]
+        got[i] += 1
+    assert abs(got[0] - 250) <= 66, got
+
+
 MUTANTS = {
+    "charged-for-others": (
+        "policy/steer.h",
+        "return mode == MPS_STEER_CFS || mode == MPS_STEER_BALANCE;",
+        "return mode == MPS_STEER_CFS;",
+        test_shares_of_what_was_begun,
+    ),
     "counts-the-room": (
         "policy/shares.h",
         "mps_max(v->bytes, c->unit)",

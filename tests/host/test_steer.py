@@ -210,6 +210,23 @@ def test_a_silent_rank_is_no_help(lib):
     assert may == {0, 1, 2}
 
 
+def test_copies_leave_what_is_noted(lib):
+    s = Steered(lib)
+    s.filter(Conn(ranked(), pending=2_000_000, unit=1428), PRIORITY)
+    s.filter(Conn(ranked(), unacked=2000, unit=1428), PRIORITY, copy=1)
+    assert lib.noted(s.priv) == OVERFLOWS
+    s.filter(Conn(ranked(), pending=2000, unit=1428), PRIORITY)
+    assert lib.noted(s.priv) == STANDS_BY
+
+
+def test_no_probes_of_metered_paths(lib):
+    """They are copies, which do not go there: to ask for them would be a pass for nothing."""
+    for where, wanted in ((0, 1), (1, 1), (METERED, 0), (LAST, 0)):
+        c = Conn([Path_(20_000), Path_(30_000)], pending=1000, unit=1000)
+        snap = ctypes.create_string_buffer(c.snapshot())
+        assert lib.probes(snap, metric(where)) == wanted, where
+
+
 def test_backups_without_a_row_are_no_rank(lib):
     """Priority has them where nothing else lives, and not for what is late."""
     paths = ranked()
@@ -502,6 +519,18 @@ MUTANTS = {
         "(mps_wants_first_sample(c, p) ? 0 : known)",
         "known",
         test_ranks_pick,
+    ),
+    "copies-note": (
+        "policy/steer.h",
+        "if (!o->copy)",
+        "if (1)",
+        test_copies_leave_what_is_noted,
+    ),
+    "probes-for-nothing": (
+        "policy/steer.h",
+        "p->flags &= ~(metered * MPS_PATH_DUE);",
+        "(void)metered;",
+        test_no_probes_of_metered_paths,
     ),
     "as-one-scheduler": (
         "policy/steer.h",
