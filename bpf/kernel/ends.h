@@ -9,6 +9,7 @@
 #include "kernel/compat.h"
 #include "kernel/kfuncs.h"
 #include "state/steer.h"
+#include <bpf/bpf_endian.h>
 
 #define AF_INET6 10
 
@@ -87,15 +88,16 @@ struct mptcp_subflow_context___ends {
 static __always_inline void mps_mapped(__u64 *to, __u32 v4)
 {
 	to[0] = 0;
-	/* ::ffff:0:0/96 in network order, and the address behind it, whatever the machine's */
-	((__u32 *)to)[2] = __builtin_bswap32(0x0000ffff);
+	/* ::ffff:0:0/96, and the address behind it */
+	((__u32 *)to)[2] = bpf_htonl(0x0000ffff);
 	((__u32 *)to)[3] = v4;
 }
 
 static __always_inline void mps_read_ends(__u64 *local, __u64 *remote,
 					  const struct sock_common___ends *sk)
 {
-	if (sk->skc_family == AF_INET6) {
+	/* no CONFIG_IPV6: no such members */
+	if (sk->skc_family == AF_INET6 && bpf_core_field_exists(sk->skc_v6_daddr)) {
 		bpf_core_read(local, 16, &sk->skc_v6_rcv_saddr);
 		bpf_core_read(remote, 16, &sk->skc_v6_daddr);
 	} else {
@@ -106,9 +108,13 @@ static __always_inline void mps_read_ends(__u64 *local, __u64 *remote,
 
 static __always_inline void mps_read_cgroups(struct mps_steer_key *k, const struct sock___ends *sk)
 {
-	const struct cgroup___ends *cgroup = sk->sk_cgrp_data.cgroup;
+	const struct cgroup___ends *cgroup;
 	__u32 i;
 
+	/* no CONFIG_SOCK_CGROUP_DATA */
+	if (!bpf_core_field_exists(sk->sk_cgrp_data))
+		return;
+	cgroup = sk->sk_cgrp_data.cgroup;
 	/* an index has to be a constant, or its place is not found in the kernel's types */
 	MPS_UNROLL
 	for (i = 0; i < MPS_STEER_LEVELS; i++) {
@@ -129,7 +135,7 @@ MPS_FN __u32 mps_read_key(struct mps_steer_key *k MPS_ARG, struct mptcp_sock *ms
 	__builtin_memset(k, 0, sizeof(*k));
 	mps_read_ends(k->local, k->remote, &sk->__sk_common);
 	k->local_port = sk->__sk_common.skc_num;
-	k->remote_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	k->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	k->word[MPS_STEER_NETNS] = sk->__sk_common.skc_net.net->ns.inum;
 	k->word[MPS_STEER_UID] = sk->sk_uid.val;
 	k->word[MPS_STEER_MARK] = sk->sk_mark;

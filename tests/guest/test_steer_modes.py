@@ -203,6 +203,48 @@ def test_a_path_that_is_fast_again_is_found(tables, mode):
             assert given(conn)[1] - before > 256 * KB, counted(conn)
 
 
+def carries(lab, conn, i):
+    """Does path i get any of what is downloaded now?"""
+    before = given(conn)[i]
+    download(conn, 512 * KB).finish().acknowledged()
+    return given(conn)[i] > before
+
+
+def test_a_path_becomes_a_backup(tables):
+    """While it is in use, by MP_PRIO: then it is another row's."""
+    tables("path name spare backup rank 1", "path name usual rank 0", "rule mode active-standby")
+    with served(*LIKE) as (lab, conn):
+        assert carries(lab, conn, 0)
+        assert carries(lab, conn, 1)
+        lab.client.ip("mptcp endpoint change id 1 backup")
+        time.sleep(0.5)
+        assert not carries(lab, conn, 1), counted(conn)
+        lab.client.ip("mptcp endpoint change id 1 nobackup")
+        time.sleep(0.5)
+        assert carries(lab, conn, 1), counted(conn)
+
+
+def test_a_standby_of_other_tables(tables):
+    """What carried by the old ones does not go on for a second because its rank is in the new."""
+    tables(
+        "path name paid device paid rank 5",
+        "path name free device free rank 9",
+        "rule mode active-standby",
+    )
+    with served(FREE, PAID) as (_, conn):
+        transfer = download(conn, 8 * MB).reached(0.1)
+        tables(
+            "path name paid device paid rank 5",
+            "path name free device free rank 0",
+            "rule mode active-standby",
+        )
+        time.sleep(0.1)
+        before = given(conn)[1]
+        time.sleep(0.3)
+        assert given(conn)[1] == before, counted(conn)
+        transfer.finish().acknowledged()
+
+
 @pytest.mark.parametrize(
     "mode", ["auto", "smallest-delay", "bpf_ecf", "bpf_blest", "bpf_cfs", "bpf_thin", "bpf_rr"]
 )
