@@ -10,6 +10,10 @@
 #include "sched/steer_table.h"
 
 #define HINT_LOAD "`" PROGRAM " load " STEER_SCHEDULER "` loads it, or `use` in its place"
+#define HINT_VERSION "unload it, and load that of this command"
+
+/* A reader that is slower than so many writers in a row will not get there. */
+#define MAX_LOOKS 100
 
 static int find_map(const struct sched *s)
 {
@@ -23,7 +27,7 @@ static int find_map(const struct sched *s)
 			continue;
 		while ((fd = progmaps_next(&maps, &info)) >= 0) {
 			if (info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS &&
-			    !strcmp(info.name, MPS_STEER_MAP))
+			    info.value_size == sizeof(__u32) && !strcmp(info.name, MPS_STEER_MAP))
 				return fd;
 			close(fd);
 		}
@@ -31,21 +35,64 @@ static int find_map(const struct sched *s)
 	return -1;
 }
 
-/* What is in place now; 0 or a negative errno, -ENOENT: nothing. */
+/* The kernel writes as many bytes as the map's values have. */
+static bool has_layout(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	return !bpf_map_get_info_by_fd(fd, &info, &len) && info.type == BPF_MAP_TYPE_ARRAY &&
+	       info.key_size == sizeof(__u32) && info.value_size == sizeof(struct mps_steer_table);
+}
+
+static bool is_sound(const struct mps_steer_table *t)
+{
+	unsigned int i;
+
+	if (t->nr_rules > MPS_STEER_RULES || t->nr_paths > MPS_STEER_PATHS)
+		return false;
+	for (i = 0; i < t->nr_paths; i++)
+		if (!memchr(t->path[i].name, '\0', sizeof(t->path[i].name)))
+			return false;
+	for (i = 0; i < t->nr_rules; i++)
+		if (t->rule[i].mode >= MPS_NR_STEER_MODES)
+			return false;
+	return true;
+}
+
+/* 0 or a negative errno; -EPROTO: not such a table. */
+static int read_inner(int fd, struct mps_steer_table *t)
+{
+	__u32 zero = 0;
+	int err;
+
+	if (!has_layout(fd))
+		return -EPROTO;
+	err = bpf_map_lookup_elem(fd, &zero, t);
+	return err || is_sound(t) ? err : -EPROTO;
+}
+
+/* What is in place now. Nothing in the outer map: nobody has written any, so it is empty. */
 static int read_table(struct steer_table *s)
 {
-	__u32 zero = 0, id;
-	int err, fd;
+	unsigned int look;
 
-	err = bpf_map_lookup_elem(s->map, &zero, &id);
-	if (err)
+	for (look = 0; look < MAX_LOOKS; look++) {
+		__u32 zero = 0, id;
+		int err = bpf_map_lookup_elem(s->map, &zero, &id), fd;
+
+		if (err)
+			return err == -ENOENT ? 0 : err;
+		fd = bpf_map_get_fd_by_id(id);
+		if (fd < 0 && errno == ENOENT)
+			continue; /* another one has taken its place */
+		if (fd < 0)
+			return -errno;
+		err = read_inner(fd, s->t);
+		close(fd);
 		return err;
-	fd = bpf_map_get_fd_by_id(id);
-	if (fd < 0)
-		return -errno;
-	err = bpf_map_lookup_elem(fd, &zero, s->t);
-	close(fd);
-	return err;
+	}
+	return -EBUSY;
 }
 
 /* Is the scheduler loaded? */
@@ -77,11 +124,15 @@ enum exit_code steer_table_open(struct steer_table *s)
 		return fail(EX_FAILED, HINT_LOAD,
 			    STEER_SCHEDULER " is not loaded, and has no tables");
 	if (s->map < 0)
-		return fail(EX_FAILED, "unload it, and load that of this command",
+		return fail(EX_FAILED, HINT_VERSION,
 			    STEER_SCHEDULER " is of another version: it has no map " MPS_STEER_MAP);
 	err = read_table(s);
-	if (err && err != -ENOENT)
-		return fail(code_of(-err), NULL, "the tables cannot be read: %s", strerror(-err));
+	if (err == -EPROTO)
+		return fail(EX_FAILED, HINT_VERSION,
+			    STEER_SCHEDULER " is of another version: its tables are not as here");
+	if (err)
+		return fail(code_of(-err), err == -EBUSY ? "try again" : NULL,
+			    "the tables cannot be read: %s", strerror(-err));
 	return EX_OK;
 }
 
