@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "cli/caps.h"
 #include "cli/output.h"
@@ -13,14 +14,43 @@
 #include "stats/print.h"
 #include "stats/reader.h"
 
+/* What is read at once. */
+struct look {
+	struct reading reading;
+	struct steer_table steer; /* where some connection is steered */
+	bool steered;
+	const struct mps_steer_table *table; /* or NULL */
+};
+
 /* What one round of output needs. */
 struct round {
 	const struct reading *now;
 	struct stats_delta delta;
 	struct netns_list namespaces;
-	struct steer_table steer;
 	double every; /* seconds, 0: once */
 };
+
+static enum exit_code look_take(struct look *l, struct stats *skel)
+{
+	enum exit_code ret;
+	unsigned int i;
+
+	memset(l, 0, sizeof(*l));
+	ret = reader_read(&l->reading, skel);
+	for (i = 0; i < l->reading.nr_conns && !l->steered; i++)
+		l->steered = stats_is_steered(&l->reading.conn[i]);
+	if (l->steered && steer_table_look(&l->steer))
+		l->table = l->steer.t;
+	return ret;
+}
+
+static void look_free(struct look *l)
+{
+	if (l->steered)
+		steer_table_close(&l->steer);
+	reading_free(&l->reading);
+	memset(l, 0, sizeof(*l));
+}
 
 static void output_time(const struct round *r)
 {
@@ -105,31 +135,30 @@ static void draw_round(const struct round *r)
 	free(text);
 }
 
-static void show(const struct reading *now, const struct reading *before, const struct netns *only,
+static void show(const struct look *now, const struct look *before, const struct netns *only,
 		 double every)
 {
-	struct round r = { .now = now, .every = every };
+	struct round r = { .now = &now->reading, .every = every };
 
-	stats_delta_make(&r.delta, now, before, only);
+	stats_delta_make(&r.delta, r.now, before ? &before->reading : NULL, only);
 	netns_names(&r.namespaces);
-	r.delta.steer = steer_table_look(&r.steer) ? r.steer.t : NULL;
+	r.delta.steer = now->table;
 	if (screen_is_on())
 		draw_round(&r);
 	else
 		output_round(&r, r.delta.nr);
-	steer_table_close(&r.steer);
 	netns_free(&r.namespaces);
 	stats_delta_free(&r.delta);
 }
 
 static enum exit_code print_once(struct stats *skel, const struct netns *only)
 {
-	struct reading now;
-	enum exit_code ret = reader_read(&now, skel);
+	struct look now;
+	enum exit_code ret = look_take(&now, skel);
 
 	if (ret == EX_OK)
 		show(&now, NULL, only, 0);
-	reading_free(&now);
+	look_free(&now);
 	return ret;
 }
 
@@ -150,7 +179,7 @@ static enum screen_event wait_until(double when)
 
 static enum exit_code watch(struct stats *skel, const struct netns *only, double seconds)
 {
-	struct reading now = { 0 }, before = { 0 };
+	struct look now = { 0 }, before = { 0 };
 	enum screen_event event = SCREEN_TIME;
 	enum exit_code ret = EX_OK;
 	double next = 0;
@@ -159,20 +188,20 @@ static enum exit_code watch(struct stats *skel, const struct netns *only, double
 	/* until whoever reads it has gone */
 	for (; event != SCREEN_END && !ferror(stdout); event = wait_until(next)) {
 		if (event == SCREEN_TIME) {
-			reading_free(&before);
+			look_free(&before);
 			before = now;
-			ret = reader_read(&now, skel);
+			ret = look_take(&now, skel);
 		}
 		if (ret != EX_OK)
 			break;
-		show(&now, before.when > 0 ? &before : NULL, only, seconds);
+		show(&now, before.reading.when > 0 ? &before : NULL, only, seconds);
 		/* a key that is held down does not put it off */
 		if (event == SCREEN_TIME)
 			next = now_s() + seconds;
 	}
 	screen_close();
-	reading_free(&before);
-	reading_free(&now);
+	look_free(&before);
+	look_free(&now);
 	return ret;
 }
 

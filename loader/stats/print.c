@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include "kernel/sockets.h"
+#include "sched/steer_fields.h"
 #include "stats/print.h"
 
 /* Ranks: in a narrow terminal what it does now is worth more than what it did. */
@@ -36,27 +37,16 @@ static const struct output_col steered_cols[] = {
 	SUBFLOW_COLS,
 };
 
-static bool is_steered(const struct mps_conn_rec *rec)
+bool stats_is_steered(const struct mps_conn_rec *rec)
 {
 	return !strncmp(rec->sched, STEER_SCHEDULER, MPS_NAME_LEN);
-}
-
-static const char *mode_name(const struct mps_conn_rec *rec)
-{
-	static const char *const name[] = {
-#define MODE_NAME(id, name, policy, text) name,
-		MPS_STEER_MODES(MODE_NAME)
-#undef MODE_NAME
-	};
-
-	return rec->steer.mode < MPS_NR_STEER_MODES ? name[rec->steer.mode] : "?";
 }
 
 static void output_steer(output_t *item, const struct mps_conn_rec *rec)
 {
 	output_t *steer;
 
-	if (!is_steered(rec)) {
+	if (!stats_is_steered(rec)) {
 		output_null(item, "steer");
 		return;
 	}
@@ -65,15 +55,16 @@ static void output_steer(output_t *item, const struct mps_conn_rec *rec)
 		output_num(steer, "rule", rec->steer.rule);
 	else
 		output_null(steer, "rule");
-	output_str(steer, "mode", "%s", mode_name(rec));
+	output_str(steer, "mode", "%s", steer_mode_name(rec->steer.mode));
 }
 
 static void print_steer(const struct mps_conn_rec *rec)
 {
-	if (is_steered(rec) && rec->steer.rule)
-		output_line("  rule %u, mode %s", rec->steer.rule, mode_name(rec));
-	else if (is_steered(rec))
-		output_line("  no rule, mode %s", mode_name(rec));
+	if (stats_is_steered(rec) && rec->steer.rule)
+		output_line("  rule %u, mode %s", rec->steer.rule,
+			    steer_mode_name(rec->steer.mode));
+	else if (stats_is_steered(rec))
+		output_line("  no rule, mode %s", steer_mode_name(rec->steer.mode));
 }
 
 /* The row's name, where it is of the tables as they are now; else NULL. */
@@ -82,8 +73,8 @@ static const char *path_name(const struct stats_delta *d, const struct conn_delt
 {
 	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
 
-	if (!is_steered(c->rec) || !d->steer || d->steer->generation != c->rec->steer.generation ||
-	    !row || row > d->steer->nr_paths)
+	if (!stats_is_steered(c->rec) || !d->steer ||
+	    d->steer->generation != c->rec->steer.generation || !row || row > d->steer->nr_paths)
 		return NULL;
 	return d->steer->path[row - 1].name;
 }
@@ -266,7 +257,7 @@ static void print_conn(output_t *subflows, const struct stats_delta *d, const st
 	print_conn_counters(rec, d->seconds > 0 ? c->before : NULL, d->seconds);
 	print_steer(rec);
 	print_notes(rec);
-	output_table(subflows, is_steered(rec) ? steered_cols : subflow_cols, "  ");
+	output_table(subflows, stats_is_steered(rec) ? steered_cols : subflow_cols, "  ");
 }
 
 void stats_print_conn(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
