@@ -233,7 +233,7 @@ static void add_named(struct netns_list *l)
 		closedir(dir);
 }
 
-/* Without a name of `ip netns` and without a process: bind mounts, as runtimes make them. */
+/* Without a name of `ip netns`: bind mounts, as runtimes make them. */
 static void add_of_mounts(struct netns_list *l)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -278,8 +278,9 @@ void netns_names(struct netns_list *l)
 	if (self)
 		self->self = true;
 	add_named(l);
-	add_of_processes(l);
 	add_of_mounts(l);
+	/* last: a path stays when a process ends */
+	add_of_processes(l);
 }
 
 void netns_read(struct netns_list *l)
@@ -342,29 +343,44 @@ static enum exit_code not_a_netns(const struct netns *ns, const char *hint)
 		       file_kind(st.st_mode));
 }
 
-enum exit_code netns_resolve(struct netns *ns, const char *text)
+bool netns_is_text(const char *text)
 {
-	const char *hint = "give a name of `ip netns list`, a path or a process id";
+	return *text && strlen(text) < sizeof(((struct netns *)0)->name);
+}
+
+int netns_look(struct netns *ns, const char *text)
+{
 	int fd;
 
 	memset(ns, 0, sizeof(*ns));
-	if (!text) {
-		snprintf(ns->path, sizeof(ns->path), SELF);
-	} else {
-		if (!*text || strlen(text) > 255)
-			return fail_on(EX_USAGE, "--netns", hint, "not a namespace: %s", text);
+	if (text)
 		path_of(ns, text);
-	}
+	else
+		snprintf(ns->path, sizeof(ns->path), SELF);
 	fd = open_netns(ns->path);
-	if (fd == -EINVAL)
-		return not_a_netns(ns, hint);
-	if (fd == -ENOENT || fd == -ESRCH)
-		return fail_on(EX_FAILED, text ? text : SELF, hint, "no such network namespace");
 	if (fd < 0)
-		return fail_on(code_of(-fd), ns->path, caps_hint(-fd, CAP_NEED_PROCESSES) ?: hint,
-			       "%s", strerror(-fd));
-	close(fd);
-	ns->ino = inode_of(ns->path);
+		return fd;
+	ns->ino = inode_of_fd(fd);
 	ns->self = ns->ino == inode_of(SELF);
+	close(fd);
+	return 0;
+}
+
+enum exit_code netns_resolve(struct netns *ns, const char *text)
+{
+	int err;
+
+	if (text && !netns_is_text(text))
+		return fail_on(EX_USAGE, "--netns", HINT_NETNS, "not a namespace: %s", text);
+	err = netns_look(ns, text);
+	if (err == -EINVAL)
+		return not_a_netns(ns, HINT_NETNS);
+	if (err == -ENOENT || err == -ESRCH)
+		return fail_on(EX_FAILED, text ? text : SELF, HINT_NETNS,
+			       "no such network namespace");
+	if (err)
+		return fail_on(code_of(-err), ns->path,
+			       caps_hint(-err, CAP_NEED_PROCESSES) ?: HINT_NETNS, "%s",
+			       strerror(-err));
 	return EX_OK;
 }

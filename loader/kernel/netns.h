@@ -36,8 +36,14 @@ struct netns *netns_find(const struct netns_list *l, ino_t ino);
 /* Name if it has one, else "pid PID", else its inode. */
 const char *netns_label(const struct netns *ns, char *buf, size_t size);
 
+#define HINT_NETNS "give a name of `ip netns list`, a path or a process id"
+
 /* NAME|PATH|PID, NULL: the one we are in. */
 enum exit_code netns_resolve(struct netns *ns, const char *text);
+/* The same without telling: 0 or a negative errno, -EINVAL where it is none of the net. */
+int netns_look(struct netns *ns, const char *text);
+/* Can it be one at all? The two above take nothing else. */
+bool netns_is_text(const char *text);
 
 /* That of the machine's first process, or the one we are in where that is out of sight. */
 bool netns_is_hosts(const struct netns *ns);
