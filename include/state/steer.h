@@ -111,6 +111,12 @@ struct mps_steer_table {
 	struct mps_steer_rule rule[MPS_STEER_RULES];
 };
 
+/* Load-balancing goes by rates, as auto does, where no path has a weight. */
+static __always_inline __u32 mps_steer_mode_at_work(const struct mps_steer_table *t, __u32 mode)
+{
+	return mode == MPS_STEER_BALANCE && !t->weighted ? MPS_STEER_AUTO : mode;
+}
+
 /* A connection, as rules see it. */
 struct mps_steer_key {
 	__u64 local[2], remote[2];

@@ -55,7 +55,8 @@ enum cap_need {
 #define CAPS_UNLOAD (CAPS_STATS | CAP_BIT(PINS))
 #define CAPS_CHANGE (CAPS_STATS | CAPS_LOAD | CAP_BIT(SYSCTL))
 
-#define CAPS_STEER (CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(PINS))
+/* Namespaces are named by rules. */
+#define CAPS_STEER (CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(PROCESSES) | CAP_BIT(PINS))
 
 /* With the others: a command in a program of its own, which drops the rest itself. */
 #define CAPS_APART (1U << 31)

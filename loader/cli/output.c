@@ -207,6 +207,12 @@ output_t *output_item(output_t *list)
 	return o;
 }
 
+void output_count(output_t *list, uint64_t value)
+{
+	if (list)
+		json_object_array_add(list, json_object_new_uint64(value));
+}
+
 void output_word(output_t *list, const char *text)
 {
 	if (list)

@@ -36,6 +36,7 @@ output_t *output_obj(output_t *obj, const char *key);  /* new object under key *
 output_t *output_list(output_t *obj, const char *key); /* new or existing list under key */
 output_t *output_item(output_t *list);		       /* new object at the list's end */
 void output_word(output_t *list, const char *text);    /* new string at the list's end */
+void output_count(output_t *list, uint64_t value);     /* new number at the list's end */
 
 /* The value at "key.key", where a number is a place in a list; NULL: there is none. */
 output_t *output_at(output_t *o, const char *path);

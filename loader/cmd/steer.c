@@ -1,16 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0
 /* steer: the tables of rules and paths of bpf_steer. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/output.h"
+#include "cli/util.h"
 #include "cmd/commands.h"
+#include "cmd/steer.h"
 #include "kernel/lock.h"
-#include "policy/match.h"
 #include "sched/steer_edit.h"
-#include "sched/steer_values.h"
+#include "sched/steer_notes.h"
 
 #define HINT_STEER "`" PROGRAM " help steer` shows how"
 
-/* A row: its number or name, its fields and, as it is written, all of it. */
+/* What the words ask for: read as far as that goes without the tables. */
+struct request {
+	const char *name;		/* delete_path */
+	unsigned int number;		/* delete_rule; add_rule: 0 or where, then which it is */
+	struct mps_steer_rule rule;	/* add_rule */
+	struct mps_steer_path path;	/* add_path */
+	struct mps_steer_table *tables; /* replace */
+	struct steer_asked asked;	/* test */
+};
+
+static void output_field(output_t *item, const struct steer_field *f, const void *row,
+			 const char *text)
+{
+	unsigned int i;
+
+	switch (f->json) {
+	case STEER_JSON_TEXT:
+		output_str(item, f->key, "%s", text);
+		break;
+	case STEER_JSON_NUMBER:
+		output_num(item, f->key, steer_number(f, row, 0));
+		break;
+	case STEER_JSON_TIME:
+		if (steer_number(f, row, 0) == MPS_STEER_NO_DEADLINE)
+			output_null(item, f->key);
+		else
+			output_num(item, f->key, steer_number(f, row, 0));
+		break;
+	case STEER_JSON_PAIR:
+		for (i = 0; i < 2; i++)
+			output_count(output_list(item, f->key), steer_number(f, row, i));
+		break;
+	case STEER_JSON_FLAG:
+		output_flag(item, f->key, true);
+	}
+}
+
+/* A row: its number or name, its fields and, as it is written, all of it. number 0: it has none. */
 static void output_row(output_t *list, const struct steer_kind *k, const void *row,
 		       unsigned int number)
 {
@@ -18,17 +58,12 @@ static void output_row(output_t *list, const struct steer_kind *k, const void *r
 	const struct steer_field *f;
 	output_t *item = output_item(list);
 
-	steer_write(k, row, STEER_ALL, line, sizeof(line));
 	if (number)
 		output_num(item, "rule", number);
-	for (f = k->fields; f->name; f++) {
-		if (!f->write(row, text, sizeof(text)))
-			continue;
-		if (f->value)
-			output_str(item, f->name, "%s", text);
-		else
-			output_flag(item, f->name, true);
-	}
+	for (f = k->fields; f->name; f++)
+		if (f->write(row, text, sizeof(text)))
+			output_field(item, f, row, text);
+	steer_write(k, row, line, sizeof(line));
 	output_str(item, "text", "%s", line);
 	if (number)
 		output_line("%s %s  # %u", k->name, line, number);
@@ -36,7 +71,7 @@ static void output_row(output_t *list, const struct steer_kind *k, const void *r
 		output_line("%s %s", k->name, line);
 }
 
-static void list_paths(const struct mps_steer_table *t)
+static void show_list_paths(const struct mps_steer_table *t, const struct request *q)
 {
 	output_t *list = output_list(output_root(), "paths");
 	unsigned int i;
@@ -45,214 +80,292 @@ static void list_paths(const struct mps_steer_table *t)
 		output_row(list, &steer_path_kind, &t->path[i], 0);
 }
 
-static void list_rules(const struct mps_steer_table *t)
+static void show_list_rules(const struct mps_steer_table *t, const struct request *q)
 {
 	output_t *list = output_list(output_root(), "rules");
 	unsigned int i;
 
 	for (i = 0; i < t->nr_rules; i++)
 		output_row(list, &steer_rule_kind, &t->rule[i], i + 1);
+	steer_warn_gone(t, true);
 }
 
-/* What the table is to become; `kind` NULL: both. */
-struct change {
-	const struct steer_kind *kind;
-	const char *verb;
-	const char *const *word; /* behind the verb */
-	unsigned int nr;
-};
-
-static enum exit_code add(struct mps_steer_table *t, const struct change *c)
+static void show_list(const struct mps_steer_table *t, const struct request *q)
 {
-	ERROR_ABOUT("add", c->kind->name);
-	unsigned int number = 0, skip = 0;
-	char why[STEER_WHY];
+	show_list_paths(t, q);
+	show_list_rules(t, q);
+}
+
+static enum exit_code parse_number(struct request *q, const char *text)
+{
+	struct steer_why why;
+	__u64 number = 0;
+
+	if (!value_number(&number, text, 1, MPS_STEER_RULES, &why))
+		return fail(EX_USAGE, HINT_STEER, "not the number of a rule: %s", text);
+	q->number = (unsigned int)number;
+	return EX_OK;
+}
+
+static enum exit_code parse_add_rule(struct request *q, const char *const *word, unsigned int nr)
+{
+	unsigned int skip = 0;
 	enum exit_code ret;
-	__u64 at = 0;
 
-	if (c->kind == &steer_path_kind) {
-		ret = steer_add_path(t, EX_USAGE, c->word, c->nr);
-		if (ret == EX_OK)
-			output_row(output_list(output_root(), "added"), c->kind,
-				   &t->path[t->nr_paths - 1], 0);
-		return ret;
-	}
-	if (c->nr > 1 && !strcmp(c->word[0], "at")) {
+	if (nr && !strcmp(word[0], "at")) {
+		if (nr < 2)
+			return fail(EX_USAGE, HINT_STEER, "at is to have a value: NUMBER");
+		ret = parse_number(q, word[1]);
+		if (ret != EX_OK)
+			return ret;
 		skip = 2;
-		if (!value_number(&at, c->word[1], MPS_STEER_RULES, why) || !at)
-			return fail(EX_USAGE, HINT_STEER, "at: not the number of a rule: %s",
-				    c->word[1]);
 	}
-	ret = steer_add_rule(t, EX_USAGE, c->word + skip, c->nr - skip, (unsigned int)at, &number);
-	if (ret == EX_OK)
-		output_row(output_list(output_root(), "added"), c->kind, &t->rule[number - 1],
-			   number);
-	return ret;
+	return steer_read(&steer_rule_kind, EX_USAGE, &q->rule, word + skip, nr - skip);
 }
 
-static enum exit_code delete(struct mps_steer_table *t, const struct change *c) {
-	ERROR_ABOUT("delete", c->kind->name);
-
-	if (c->nr != 1) return fail(EX_USAGE, HINT_STEER, "it takes one %s",
-				    c->kind == &steer_rule_kind ? "number" : "name");
-	return c->kind == &steer_rule_kind ? steer_delete_rule(t, c->word[0])
-					   : steer_delete_path(t, c->word[0]);
-}
-
-static enum exit_code flush(struct mps_steer_table *t, const struct change *c)
+static enum exit_code change_add_rule(struct mps_steer_table *t, struct request *q)
 {
-	if (c->kind != &steer_path_kind)
-		t->nr_rules = 0;
-	if (c->kind != &steer_rule_kind)
-		t->nr_paths = t->weighted = 0;
+	return steer_add_rule(t, &q->rule, q->number, &q->number);
+}
+
+static void show_add_rule(const struct mps_steer_table *t, const struct request *q)
+{
+	output_row(output_list(output_root(), "added"), &steer_rule_kind, &q->rule, q->number);
+}
+
+static enum exit_code parse_add_path(struct request *q, const char *const *word, unsigned int nr)
+{
+	return steer_read(&steer_path_kind, EX_USAGE, &q->path, word, nr);
+}
+
+static enum exit_code change_add_path(struct mps_steer_table *t, struct request *q)
+{
+	return steer_add_path(t, &q->path);
+}
+
+static void show_add_path(const struct mps_steer_table *t, const struct request *q)
+{
+	output_row(output_list(output_root(), "added"), &steer_path_kind, &q->path, 0);
+}
+
+static enum exit_code parse_delete_rule(struct request *q, const char *const *word, unsigned int nr)
+{
+	return parse_number(q, word[0]);
+}
+
+static enum exit_code change_delete_rule(struct mps_steer_table *t, struct request *q)
+{
+	return steer_delete_rule(t, q->number);
+}
+
+static enum exit_code parse_delete_path(struct request *q, const char *const *word, unsigned int nr)
+{
+	const char *row[] = { "name", word[0] };
+
+	q->name = word[0];
+	return steer_read(&steer_path_kind, EX_USAGE, &q->path, row, 2);
+}
+
+static enum exit_code change_delete_path(struct mps_steer_table *t, struct request *q)
+{
+	return steer_delete_path(t, q->name);
+}
+
+static enum exit_code change_flush_rules(struct mps_steer_table *t, struct request *q)
+{
+	t->nr_rules = 0;
 	return EX_OK;
 }
 
-static enum exit_code replace(struct mps_steer_table *t, const struct change *c)
+static enum exit_code change_flush_paths(struct mps_steer_table *t, struct request *q)
 {
-	ERROR_ABOUT("read", c->word[0]);
-
-	return steer_from_file(t, c->word[0]);
-}
-
-static enum exit_code list(struct mps_steer_table *t, const struct change *c)
-{
-	if (c->kind != &steer_rule_kind)
-		list_paths(t);
-	if (c->kind != &steer_path_kind)
-		list_rules(t);
+	t->nr_paths = t->weighted = 0;
 	return EX_OK;
 }
 
-static enum exit_code test(struct mps_steer_table *t, const struct change *c)
+static enum exit_code change_flush(struct mps_steer_table *t, struct request *q)
 {
-	ERROR_ABOUT("test", "rule");
+	change_flush_rules(t, q);
+	return change_flush_paths(t, q);
+}
+
+static enum exit_code parse_replace(struct request *q, const char *const *word, unsigned int nr)
+{
+	ERROR_ABOUT("read", word[0]);
+
+	q->tables = calloc(1, sizeof(*q->tables));
+	if (!q->tables)
+		out_of_memory();
+	return steer_from_file(q->tables, word[0]);
+}
+
+static enum exit_code change_replace(struct mps_steer_table *t, struct request *q)
+{
+	q->tables->generation = t->generation;
+	*t = *q->tables;
+	return EX_OK;
+}
+
+static enum exit_code parse_test(struct request *q, const char *const *word, unsigned int nr)
+{
+	return steer_ask(&q->asked, word, nr);
+}
+
+/* A rule before the one that matches. */
+static void show_passed(output_t *item, const struct steer_compared *c, unsigned int number)
+{
+	output_num(item, "rule", number);
+	if (*c->differs) {
+		output_str(item, "differs", "%s", c->differs);
+		output_line("rule %u does not match: %s", number, c->differs);
+	} else {
+		output_str(item, "depends", "%s", c->depends);
+		output_line("rule %u depends on %s", number, c->depends);
+	}
+}
+
+/* rule: which matches, or behind the last: none. sure: whatever else the connection is. */
+static void show_match(const struct mps_steer_table *t, unsigned int rule, bool sure)
+{
+	const __u32 said = rule < t->nr_rules ? t->rule[rule].mode : MPS_STEER_AUTO;
+	const __u32 mode = mps_steer_mode_at_work(t, said);
+	const char *otherwise = sure ? "" : ", where none of these does";
 	char line[STEER_LINE];
-	struct mps_steer_rule asked;
-	struct mps_steer_key key;
-	output_t *passed;
-	unsigned int i;
-	enum exit_code ret = steer_read(&steer_rule_kind, EX_USAGE, &asked, c->word, c->nr);
 
-	if (ret != EX_OK)
-		return ret;
-	steer_key_of(&key, &asked);
-	passed = output_list(output_root(), "passed");
-	for (i = 0; i < t->nr_rules && !mps_match_rule(&t->rule[i], &key); i++) {
-		output_t *item = output_item(passed);
-
-		steer_differs(&t->rule[i], &key, line, sizeof(line));
-		output_num(item, "rule", i + 1);
-		output_str(item, "differs", "%s", line);
-		output_line("rule %u does not match: %s", i + 1, line);
-	}
-	if (i == t->nr_rules) {
+	if (rule < t->nr_rules) {
+		output_num(output_root(), "rule", rule + 1);
+		steer_write(&steer_rule_kind, &t->rule[rule], line, sizeof(line));
+		output_line("rule %u matches%s: %s", rule + 1, otherwise, line);
+	} else {
 		output_null(output_root(), "rule");
-		output_str(output_root(), "mode", "%s", steer_mode_name(MPS_STEER_AUTO));
-		output_line("no rule matches: mode %s", steer_mode_name(MPS_STEER_AUTO));
-		return EX_OK;
+		output_line("no rule matches%s: mode %s", otherwise, steer_mode_name(mode));
 	}
-	output_num(output_root(), "rule", i + 1);
-	output_str(output_root(), "mode", "%s", steer_mode_name(t->rule[i].mode));
-	steer_write(&steer_rule_kind, &t->rule[i], STEER_ALL, line, sizeof(line));
-	output_line("rule %u matches: %s", i + 1, line);
-	return EX_OK;
+	output_str(output_root(), "mode", "%s", steer_mode_name(mode));
+	output_flag(output_root(), "sure", sure);
+	if (mode != said)
+		output_line("no path has a weight: it is as mode %s", steer_mode_name(mode));
 }
 
-/* What may be done. each: with rule or path in front; changes: what is put in place then. */
-static const struct verb {
-	const char *name;
-	bool each, both, changes;
-	unsigned int most; /* words behind it */
-	enum exit_code (*run)(struct mps_steer_table *t, const struct change *c);
-} verbs[] = {
-	{ "add", true, false, true, MAX_WORDS, add },
-	{ "delete", true, false, true, 1, delete },
-	{ "flush", true, true, true, 0, flush },
-	{ "list", true, true, false, 0, list },
-	{ "replace", false, true, true, 1, replace },
-	{ "test", false, true, false, MAX_WORDS, test },
+static void show_test(const struct mps_steer_table *t, const struct request *q)
+{
+	output_t *passed = output_list(output_root(), "passed");
+	struct steer_compared c;
+	bool sure = true;
+	unsigned int i;
+
+	for (i = 0; i < t->nr_rules; i++) {
+		steer_compare(&c, &t->rule[i], &q->asked);
+		if (!*c.differs && !*c.depends)
+			break;
+		sure &= *c.differs != '\0';
+		show_passed(output_item(passed), &c, i + 1);
+	}
+	show_match(t, i, sure);
+}
+
+enum verb {
+#define VERB_ENUM(id, name, words, text) VERB_##id,
+	STEER_VERBS(VERB_ENUM) NR_VERBS
+#undef VERB_ENUM
 };
 
-static const struct verb *find_verb(const struct change *c)
-{
-	const struct verb *v;
+static const struct {
+	const char *name, *words;
+} verbs[NR_VERBS] = {
+#define VERB(id, name, words, text) { name, words },
+	STEER_VERBS(VERB)
+#undef VERB
+};
 
-	for (v = verbs; c->verb && v < verbs + sizeof(verbs) / sizeof(verbs[0]); v++)
-		if (!strcmp(v->name, c->verb) && (c->kind ? v->each : v->both))
-			return v;
-	return NULL;
+/* parse: NULL: it takes no words; change: NULL: it changes nothing; show: of what is in place. */
+static const struct {
+	enum exit_code (*parse)(struct request *q, const char *const *word, unsigned int nr);
+	enum exit_code (*change)(struct mps_steer_table *t, struct request *q);
+	void (*show)(const struct mps_steer_table *t, const struct request *q);
+} actions[NR_VERBS] = {
+	[VERB_list] = { NULL, NULL, show_list },
+	[VERB_list_rules] = { NULL, NULL, show_list_rules },
+	[VERB_list_paths] = { NULL, NULL, show_list_paths },
+	[VERB_add_rule] = { parse_add_rule, change_add_rule, show_add_rule },
+	[VERB_add_path] = { parse_add_path, change_add_path, show_add_path },
+	[VERB_delete_rule] = { parse_delete_rule, change_delete_rule, NULL },
+	[VERB_delete_path] = { parse_delete_path, change_delete_path, NULL },
+	[VERB_flush] = { NULL, change_flush, NULL },
+	[VERB_flush_rules] = { NULL, change_flush_rules, NULL },
+	[VERB_flush_paths] = { NULL, change_flush_paths, NULL },
+	[VERB_replace] = { parse_replace, change_replace, NULL },
+	[VERB_test] = { parse_test, NULL, show_test },
+};
+
+static bool is_kind(const char *word)
+{
+	return !strcmp(word, steer_rule_kind.name) || !strcmp(word, steer_path_kind.name);
 }
 
-static void take_words(struct change *c, const struct args *args)
+/* Of so many words; NR_VERBS: there is none. */
+static enum verb find_verb(const char *const *word, unsigned int nr)
 {
-	unsigned int at = 0;
+	char name[100];
+	enum verb v;
 
-	memset(c, 0, sizeof(*c));
-	if (!strcmp(args->word[0], steer_rule_kind.name))
-		c->kind = &steer_rule_kind;
-	else if (!strcmp(args->word[0], steer_path_kind.name))
-		c->kind = &steer_path_kind;
-	at += !!c->kind;
-	c->verb = at < args->nr_words ? args->word[at] : NULL;
-	c->word = args->word + at + 1;
-	c->nr = at < args->nr_words ? args->nr_words - at - 1 : 0;
+	snprintf(name, sizeof(name), "%s%s%s", word[0], nr > 1 ? " " : "", nr > 1 ? word[1] : "");
+	for (v = 0; v < NR_VERBS; v++)
+		if (!strcmp(verbs[v].name, name))
+			break;
+	return v;
 }
 
-/* What can be wrong with the words is told before the kernel is asked. */
-static enum exit_code check_words(const struct verb *v, const struct change *c)
+/* What can be wrong with the words is told before the kernel is asked, and before any wait. */
+static enum exit_code parse(enum verb v, struct request *q, const char *const *word,
+			    unsigned int nr)
 {
-	const struct steer_kind *k = c->kind ?: &steer_rule_kind;
-	const unsigned int skip = c->nr > 1 && !strcmp(c->word[0], "at") ? 2 : 0;
-	union {
-		struct mps_steer_rule rule;
-		struct mps_steer_path path;
-	} row;
+	const char *words = verbs[v].words;
 
-	ERROR_ABOUT(v->name, k->name);
-	if (v->run != add && v->run != test)
-		return EX_OK;
-	return steer_read(k, EX_USAGE, &row, c->word + skip, c->nr - skip);
+	if (nr && !*words)
+		return fail(EX_USAGE, HINT_STEER, "it takes nothing more: %s", word[0]);
+	if (*words && (!nr || (nr > 1 && !strstr(words, "..."))))
+		return fail(EX_USAGE, HINT_STEER, "it takes%s", words);
+	return actions[v].parse ? actions[v].parse(q, word, nr) : EX_OK;
 }
 
-static enum exit_code run(const struct verb *v, const struct change *c)
+static enum exit_code run(enum verb v, struct request *q)
 {
 	struct steer_table s;
 	enum exit_code ret = steer_table_open(&s);
 
-	if (ret == EX_OK)
-		ret = v->run(s.t, c);
-	if (ret == EX_OK && v->changes)
+	if (ret == EX_OK && actions[v].change)
+		ret = actions[v].change(s.t, q);
+	if (ret == EX_OK && actions[v].change)
 		ret = steer_table_put(&s);
+	if (ret == EX_OK && actions[v].show)
+		actions[v].show(s.t, q);
+	if (ret == EX_OK && actions[v].change)
+		steer_warn(s.t);
 	if (ret == EX_OK)
 		output_num(output_root(), "generation", s.t->generation);
-	else
-		output_forget();
-	if (ret == EX_OK && v->changes)
-		steer_warn(s.t);
 	steer_table_close(&s);
 	return ret;
 }
 
 enum exit_code cmd_steer(const struct args *args)
 {
-	ERROR_ABOUT("steer", args->word[0]);
-	struct change c;
-	const struct verb *v;
+	const unsigned int used = is_kind(args->word[0]) && args->nr_words > 1 ? 2 : 1;
+	const enum verb v = find_verb(args->word, used);
+	const char *whole = v == VERB_test ? "connection" : "tables";
+	const char *object = used > 1 ? args->word[0] : whole;
+	struct request q = { 0 };
 	enum exit_code ret;
 
-	take_words(&c, args);
-	v = find_verb(&c);
-	if (!v)
-		return fail(EX_USAGE, HINT_STEER, "no such thing to do%s%s", c.verb ? ": " : "",
-			    c.verb ?: "");
-	if (c.nr > v->most || (v->run == replace && c.nr != 1))
-		return fail(EX_USAGE, HINT_STEER, "%s takes %s", v->name,
-			    v->run == replace ? "a file"
-			    : v->most	      ? "one"
-					      : "nothing more");
-	ret = check_words(v, &c);
-	if (ret == EX_OK && v->changes)
+	ERROR_ABOUT(v == NR_VERBS ? "steer" : args->word[used - 1],
+		    v == NR_VERBS ? args->word[0] : object);
+	if (v == NR_VERBS)
+		return fail(EX_USAGE, HINT_STEER, "no such thing to do%s%s", used > 1 ? ": " : "",
+			    used > 1 ? args->word[1] : "");
+	ret = parse(v, &q, args->word + used, args->nr_words - used);
+	if (ret == EX_OK && actions[v].change)
 		ret = lock_take(args->timeout);
-	return ret == EX_OK ? run(v, &c) : ret;
+	if (ret == EX_OK)
+		ret = run(v, &q);
+	free(q.tables);
+	return ret;
 }

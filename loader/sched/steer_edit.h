@@ -6,21 +6,16 @@
 #include "sched/steer_fields.h"
 #include "sched/steer_table.h"
 
-/* at: the number that it gets, from 1 on; 0: behind the last. `*nr`: which it has become. */
-enum exit_code steer_add_rule(struct mps_steer_table *t, enum exit_code usage,
-			      const char *const *word, unsigned int nr, unsigned int at,
-			      unsigned int *number);
-enum exit_code steer_add_path(struct mps_steer_table *t, enum exit_code usage,
-			      const char *const *word, unsigned int nr);
-enum exit_code steer_delete_rule(struct mps_steer_table *t, const char *number);
+/* at: the number that it gets, from 1 on; 0: behind the last. `*number`: which it has become. */
+enum exit_code steer_add_rule(struct mps_steer_table *t, const struct mps_steer_rule *r,
+			      unsigned int at, unsigned int *number);
+enum exit_code steer_add_path(struct mps_steer_table *t, const struct mps_steer_path *p);
+enum exit_code steer_delete_rule(struct mps_steer_table *t, unsigned int number);
 enum exit_code steer_delete_path(struct mps_steer_table *t, const char *name);
 
 /* Both tables from a file: a line "rule ..." or "path ..." each. */
 enum exit_code steer_from_file(struct mps_steer_table *t, const char *path);
 /* The same from what is in it, which is changed. path: for errors. */
 enum exit_code steer_from_text(struct mps_steer_table *t, const char *path, char *text);
-
-/* Notes about what is allowed and may not be meant, each with what will happen. */
-void steer_warn(const struct mps_steer_table *t);
 
 #endif /* MPS_STEER_EDIT_H */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The fields of a rule. */
 #include <stdio.h>
 #include <string.h>
-#include "policy/match.h"
+#include "sched/steer_ends.h"
 #include "sched/steer_fields.h"
-#include "sched/steer_values.h"
+#include "sched/steer_objects.h"
 
 #define MAX_DEADLINE_US 3600000000U
 
@@ -18,68 +19,18 @@ const char *steer_mode_name(unsigned int mode)
 	return mode < MPS_NR_STEER_MODES ? mode_names[mode] : "?";
 }
 
-/* Both kinds of rows begin with their prefixes. */
-_Static_assert(!offsetof(struct mps_steer_rule, ends) && !offsetof(struct mps_steer_path, ends),
-	       "prefixes");
-
-static bool read_local(void *row, const char *value, char *why)
+static bool ask_local(struct mps_steer_key *key, const char *value, struct steer_why *why)
 {
-	struct mps_steer_prefixes *p = row;
-
-	return value_prefix(p->local, p->local_mask, value, why);
+	return value_address(key->local, value, why);
 }
 
-static bool read_remote(void *row, const char *value, char *why)
+static bool ask_remote(struct mps_steer_key *key, const char *value, struct steer_why *why)
 {
-	struct mps_steer_prefixes *p = row;
-
-	return value_prefix(p->remote, p->remote_mask, value, why);
-}
-
-static bool write_local(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_prefixes *p = row;
-
-	if (p->local_mask[0] | p->local_mask[1])
-		text_prefix(p->local, p->local_mask, buf, size);
-	return p->local_mask[0] | p->local_mask[1];
-}
-
-static bool write_remote(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_prefixes *p = row;
-
-	if (p->remote_mask[0] | p->remote_mask[1])
-		text_prefix(p->remote, p->remote_mask, buf, size);
-	return p->remote_mask[0] | p->remote_mask[1];
-}
-
-static bool read_mode(void *row, const char *value, char *why)
-{
-	struct mps_steer_rule *r = row;
-	size_t at = 0;
-	__u8 i;
-
-	for (i = 0; i < MPS_NR_STEER_MODES; i++) {
-		if (!strcmp(mode_names[i], value)) {
-			r->mode = i;
-			return true;
-		}
-	}
-	for (i = 0; i < MPS_NR_STEER_MODES && at < STEER_WHY; i++)
-		at += (size_t)snprintf(why + at, STEER_WHY - at, "%s%s", at ? ", " : "none of ",
-				       mode_names[i]);
-	return false;
-}
-
-static bool write_mode(const void *row, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s", steer_mode_name(((const struct mps_steer_rule *)row)->mode));
-	return true;
+	return value_address(key->remote, value, why);
 }
 
 #define PORT_FIELD(which)                                                              \
-	static bool read_##which(void *row, const char *value, char *why)              \
+	static bool read_##which(void *row, const char *value, struct steer_why *why)  \
 	{                                                                              \
 		return value_ports(((struct mps_steer_rule *)row)->which, value, why); \
 	}                                                                              \
@@ -89,6 +40,11 @@ static bool write_mode(const void *row, char *buf, size_t size)
                                                                                        \
 		text_ports(range, buf, size);                                          \
 		return range[0] || range[1] != 65535;                                  \
+	}                                                                              \
+	static bool ask_##which(struct mps_steer_key *key, const char *value,          \
+				struct steer_why *why)                                 \
+	{                                                                              \
+		return value_port(&key->which, value, why);                            \
 	}
 
 PORT_FIELD(local_port)
@@ -102,39 +58,49 @@ static void set_word(void *row, enum mps_steer_word word, __u32 value, __u32 mas
 	r->mask[word] = mask;
 }
 
-static bool read_dscp(void *row, const char *value, char *why)
-{
-	__u32 dscp = 0;
-	bool good = value_dscp(&dscp, value, why);
+/* What is compared as a whole. */
+#define WORD_FIELD(which, index, value_of, text_of)                                   \
+	static bool read_##which(void *row, const char *value, struct steer_why *why) \
+	{                                                                             \
+		__u32 number = 0;                                                     \
+		const bool good = value_of(&number, value, why);                      \
+                                                                                      \
+		set_word(row, index, number, ~0U);                                    \
+		return good;                                                          \
+	}                                                                             \
+	static bool write_##which(const void *row, char *buf, size_t size)            \
+	{                                                                             \
+		const struct mps_steer_rule *r = row;                                 \
+                                                                                      \
+		if (r->mask[index])                                                   \
+			text_of(r->word[index], buf, size);                           \
+		return r->mask[index];                                                \
+	}                                                                             \
+	static bool ask_##which(struct mps_steer_key *key, const char *value,         \
+				struct steer_why *why)                                \
+	{                                                                             \
+		return value_of(&key->word[index], value, why);                       \
+	}
 
-	set_word(row, MPS_STEER_DSCP, dscp, ~0U);
-	return good;
-}
-
-static bool write_dscp(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_rule *r = row;
-
-	text_dscp(r->word[MPS_STEER_DSCP], buf, size);
-	return r->mask[MPS_STEER_DSCP];
-}
+WORD_FIELD(dscp, MPS_STEER_DSCP, value_dscp, text_dscp)
+WORD_FIELD(priority, MPS_STEER_SO_PRIORITY, value_word, text_word)
+WORD_FIELD(uid, MPS_STEER_UID, value_uid, text_word)
+WORD_FIELD(netns, MPS_STEER_NETNS, value_netns, text_netns)
 
 /* As in ip-rule: MARK or MARK/MASK */
-static bool read_mark(void *row, const char *value, char *why)
+static bool read_mark(void *row, const char *value, struct steer_why *why)
 {
 	const char *slash = strchr(value, '/');
+	__u32 mark, mask = ~0U;
 	char first[32];
-	__u64 mark, mask = ~0U;
 
 	snprintf(first, sizeof(first), "%.*s", slash ? (int)(slash - value) : 31, value);
-	if (!value_number(&mark, first, ~0U, why) ||
-	    (slash && !value_number(&mask, slash + 1, ~0U, why)))
-		return false;
-	if (!mask || mark & ~mask) {
-		snprintf(why, STEER_WHY, "no mark has these bits under that mask: %s", value);
-		return false;
-	}
-	set_word(row, MPS_STEER_MARK, (__u32)mark, (__u32)mask);
+	if ((slash && slash - value > 31) || !value_word(&mark, slash ? first : value, why) ||
+	    (slash && !value_word(&mask, slash + 1, why)))
+		return value_wrong(why, "not a number or NUMBER/MASK of 32 bits: %s", value);
+	if (!mask || mark & ~mask)
+		return value_wrong(why, "no mark has these bits under that mask: %s", value);
+	set_word(row, MPS_STEER_MARK, mark, mask);
 	return true;
 }
 
@@ -149,62 +115,14 @@ static bool write_mark(const void *row, char *buf, size_t size)
 	return mask;
 }
 
-static bool read_priority(void *row, const char *value, char *why)
+static bool ask_mark(struct mps_steer_key *key, const char *value, struct steer_why *why)
 {
-	__u64 number;
-
-	if (!value_number(&number, value, ~0U, why))
-		return false;
-	set_word(row, MPS_STEER_SO_PRIORITY, (__u32)number, ~0U);
-	return true;
+	if (strchr(value, '/'))
+		return value_wrong(why, "a connection has one mark, and no mask: %s", value);
+	return value_word(&key->word[MPS_STEER_MARK], value, why);
 }
 
-static bool write_priority(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_rule *r = row;
-
-	snprintf(buf, size, "%u", r->word[MPS_STEER_SO_PRIORITY]);
-	return r->mask[MPS_STEER_SO_PRIORITY];
-}
-
-static bool read_uid(void *row, const char *value, char *why)
-{
-	__u32 uid;
-
-	if (!value_uid(&uid, value, why))
-		return false;
-	set_word(row, MPS_STEER_UID, uid, ~0U);
-	return true;
-}
-
-static bool write_uid(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_rule *r = row;
-
-	snprintf(buf, size, "%u", r->word[MPS_STEER_UID]);
-	return r->mask[MPS_STEER_UID];
-}
-
-static bool read_netns(void *row, const char *value, char *why)
-{
-	__u32 inode;
-
-	if (!value_netns(&inode, value, why))
-		return false;
-	set_word(row, MPS_STEER_NETNS, inode, ~0U);
-	return true;
-}
-
-static bool write_netns(const void *row, char *buf, size_t size)
-{
-	const struct mps_steer_rule *r = row;
-
-	if (r->mask[MPS_STEER_NETNS])
-		text_netns(r->word[MPS_STEER_NETNS], buf, size);
-	return r->mask[MPS_STEER_NETNS];
-}
-
-static bool read_cgroup(void *row, const char *value, char *why)
+static bool read_cgroup(void *row, const char *value, struct steer_why *why)
 {
 	struct mps_steer_rule *r = row;
 	__u64 ids[MPS_STEER_LEVELS];
@@ -226,15 +144,49 @@ static bool write_cgroup(const void *row, char *buf, size_t size)
 	return r->cgroup;
 }
 
-static bool read_deadline(void *row, const char *value, char *why)
+/* A connection is in its cgroup, and in all above it. */
+static bool ask_cgroup(struct mps_steer_key *key, const char *value, struct steer_why *why)
+{
+	unsigned int level;
+
+	return value_cgroup(key->cgroup, &level, value, why);
+}
+
+static bool read_mode(void *row, const char *value, struct steer_why *why)
+{
+	struct mps_steer_rule *r = row;
+	size_t at;
+	__u8 i;
+
+	for (i = 0; i < MPS_NR_STEER_MODES; i++) {
+		if (!strcmp(mode_names[i], value)) {
+			r->mode = i;
+			return true;
+		}
+	}
+	value_wrong(why, "none of");
+	for (i = 0; i < MPS_NR_STEER_MODES && (at = strlen(why->text)) < sizeof(why->text); i++)
+		snprintf(why->text + at, sizeof(why->text) - at, "%s %s", i ? "," : "",
+			 mode_names[i]);
+	return false;
+}
+
+static bool write_mode(const void *row, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", steer_mode_name(((const struct mps_steer_rule *)row)->mode));
+	return true;
+}
+
+static bool read_deadline_us(void *row, const char *value, struct steer_why *why)
 {
 	struct mps_steer_rule *r = row;
 
 	r->deadline_us = MPS_STEER_NO_DEADLINE;
-	return !strcmp(value, "none") || value_time(&r->deadline_us, value, MAX_DEADLINE_US, why);
+	return !strcmp(value, "none") ||
+	       value_time(&r->deadline_us, value, 0, MAX_DEADLINE_US, why);
 }
 
-static bool write_deadline(const void *row, char *buf, size_t size)
+static bool write_deadline_us(const void *row, char *buf, size_t size)
 {
 	const struct mps_steer_rule *r = row;
 
@@ -245,25 +197,20 @@ static bool write_deadline(const void *row, char *buf, size_t size)
 	return r->mode == MPS_STEER_PRIORITY;
 }
 
+/* In the table's order. */
+enum {
+#define FIELD_ENUM(id, ...) FIELD_##id,
+	STEER_RULE_MATCHES(FIELD_ENUM) STEER_RULE_OPTIONS(FIELD_ENUM)
+#undef FIELD_ENUM
+};
+
 static const struct steer_field rule_fields[] = {
-	{ "local", "PREFIX", "this end's address", read_local, write_local, false },
-	{ "local-port", "PORT[-PORT]", "this end's port", read_local_port, write_local_port,
-	  false },
-	{ "remote", "PREFIX", "the peer's address", read_remote, write_remote, false },
-	{ "remote-port", "PORT[-PORT]", "the peer's port", read_remote_port, write_remote_port,
-	  false },
-	{ "dscp", "NAME|NUMBER", "of the socket, IP_TOS", read_dscp, write_dscp, false },
-	{ "mark", "MARK[/MASK]", "of the socket, SO_MARK", read_mark, write_mark, false },
-	{ "priority", "NUMBER", "of the socket, SO_PRIORITY", read_priority, write_priority,
-	  false },
-	{ "uid", "USER|NUMBER", "whose socket it is", read_uid, write_uid, false },
-	{ "cgroup", "PATH", "of the process that made the socket, or one above it", read_cgroup,
-	  write_cgroup, false },
-	{ "netns", "NAME|PATH|PID", "its network namespace", read_netns, write_netns, false },
-	{ "mode", "MODE", "what is done with it", read_mode, write_mode, true },
-	{ "deadline", "TIME|none", "of priority: after which the next rank helps (1s)",
-	  read_deadline, write_deadline, true },
-	{ 0 },
+#define MATCH_FIELD(id, ...) STEER_FIELD(struct mps_steer_rule, id, __VA_ARGS__, ask_##id),
+#define OPTION_FIELD(id, ...) STEER_FIELD(struct mps_steer_rule, id, __VA_ARGS__, NULL),
+	STEER_RULE_MATCHES(MATCH_FIELD) STEER_RULE_OPTIONS(OPTION_FIELD)
+#undef MATCH_FIELD
+#undef OPTION_FIELD
+		{ 0 },
 };
 
 static void clear_rule(void *row)
@@ -275,9 +222,26 @@ static void clear_rule(void *row)
 	r->deadline_us = MPS_STEER_DEADLINE_US;
 }
 
+static bool is_whole_rule(const void *row, unsigned int seen, struct steer_why *why)
+{
+	const struct mps_steer_rule *r = row;
+
+	if (!(seen & 1U << FIELD_mode)) {
+		value_wrong(why, "the rule has no mode");
+		why->hint = "say what is done, such as mode priority";
+		return false;
+	}
+	if (seen & 1U << FIELD_deadline_us && r->mode != MPS_STEER_PRIORITY) {
+		value_wrong(why, "deadline: mode %s has none", steer_mode_name(r->mode));
+		why->hint = "leave it out, or take mode priority";
+		return false;
+	}
+	return true;
+}
+
 const struct steer_kind steer_rule_kind = {
 	.name = "rule",
-	.size = sizeof(struct mps_steer_rule),
 	.fields = rule_fields,
 	.clear = clear_rule,
+	.is_whole = is_whole_rule,
 };

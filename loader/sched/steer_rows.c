@@ -15,86 +15,160 @@ static const struct steer_field *find(const struct steer_kind *k, const char *na
 	return NULL;
 }
 
-static void fields_of(const struct steer_kind *k, char *buf, size_t size)
+static void fields_of(const struct steer_kind *k, bool asked, char *buf, size_t size)
 {
 	const struct steer_field *f;
-	size_t at = (size_t)snprintf(buf, size, "a %s has", k->name);
+	const char *before = "";
+	size_t at = (size_t)snprintf(buf, size, "a %s has", asked ? "connection" : k->name);
 
-	for (f = k->fields; f->name && at < size; f++)
-		at += (size_t)snprintf(buf + at, size - at, "%s %s%s%s", f == k->fields ? "" : ",",
-				       f->name, f->value ? " " : "", f->value ?: "");
+	for (f = k->fields; f->name && at < size; f++) {
+		if (asked && !f->ask)
+			continue;
+		at += (size_t)snprintf(buf + at, size - at, "%s %s%s%s", before, f->name,
+				       *f->value ? " " : "", f->value);
+		before = ",";
+	}
+}
+
+/* Where a connection is asked for, `row` is its key. */
+struct reading_row {
+	const struct steer_kind *k;
+	enum exit_code usage;
+	void *row;
+	bool asked;
+	unsigned int seen;
+};
+
+static enum exit_code read_value(struct reading_row *r, const struct steer_field *f,
+				 const char *value)
+{
+	const unsigned int bit = 1U << (f - r->k->fields);
+	struct steer_why why = { .code = EX_USAGE };
+	char hint[STEER_LINE];
+
+	if (r->seen & bit)
+		return fail(r->usage, "leave one", "%s is given twice", f->name);
+	r->seen |= bit;
+	if (r->asked ? f->ask(r->row, value, &why) : f->read(r->row, value, &why))
+		return EX_OK;
+	snprintf(hint, sizeof(hint), "%s %s: %s", f->name, f->value, f->text);
+	return fail(why.code == EX_USAGE ? r->usage : why.code, why.hint ?: hint, "%s: %s", f->name,
+		    why.text);
+}
+
+static enum exit_code read_words(struct reading_row *r, const char *const *word, unsigned int nr)
+{
+	const char *whose = r->asked ? "connection" : r->k->name;
+	enum exit_code ret = EX_OK;
+	char fields[STEER_LINE];
+	unsigned int i;
+
+	fields_of(r->k, r->asked, fields, sizeof(fields));
+	for (i = 0; i < nr && ret == EX_OK; i++) {
+		const struct steer_field *f = find(r->k, word[i]);
+
+		if (!f || (r->asked && !f->ask))
+			return fail(r->usage, fields, "a %s has no field %s", whose, word[i]);
+		if (*f->value && ++i == nr)
+			return fail(r->usage, fields, "%s is to have a value: %s", f->name,
+				    f->value);
+		ret = read_value(r, f, *f->value ? word[i] : "");
+	}
+	return ret;
 }
 
 enum exit_code steer_read(const struct steer_kind *k, enum exit_code usage, void *row,
 			  const char *const *word, unsigned int nr)
 {
-	char why[STEER_WHY] = "", fields[STEER_LINE];
-	unsigned int i, seen = 0, bit;
+	struct reading_row r = { .k = k, .usage = usage, .row = row };
+	struct steer_why why;
+	enum exit_code ret;
 
 	k->clear(row);
-	fields_of(k, fields, sizeof(fields));
-	for (i = 0; i < nr; i++) {
-		const struct steer_field *f = find(k, word[i]);
-		const char *value = "";
-
-		if (!f)
-			return fail(usage, fields, "a %s has no field %s", k->name, word[i]);
-		bit = 1U << (f - k->fields);
-		if (seen & bit)
-			return fail(usage, "leave one", "%s is given twice", f->name);
-		seen |= bit;
-		if (f->value && i + 1 == nr)
-			return fail(usage, fields, "%s is to have a value: %s", f->name, f->value);
-		if (f->value)
-			value = word[++i];
-		if (!f->read(row, value, why))
-			return fail(EX_FAILED, NULL, "%s: %s", f->name, why);
-	}
-	return EX_OK;
+	ret = read_words(&r, word, nr);
+	if (ret == EX_OK && !k->is_whole(row, r.seen, &why))
+		return fail(usage, why.hint, "%s", why.text);
+	return ret;
 }
 
-const char *steer_write(const struct steer_kind *k, const void *row, enum steer_part part,
-			char *buf, size_t size)
+enum exit_code steer_ask(struct steer_asked *a, const char *const *word, unsigned int nr)
+{
+	struct reading_row r = {
+		.k = &steer_rule_kind, .usage = EX_USAGE, .row = &a->key, .asked = true
+	};
+	enum exit_code ret;
+
+	memset(a, 0, sizeof(*a));
+	ret = read_words(&r, word, nr);
+	a->seen = r.seen;
+	return ret;
+}
+
+/* Behind what is there already. */
+static void add_field(char *buf, size_t size, const char *between, const struct steer_field *f,
+		      const char *text)
+{
+	const size_t at = strlen(buf);
+
+	snprintf(buf + at, size - at, "%s%s%s%s", at ? between : "", f->name, *f->value ? " " : "",
+		 *f->value ? text : "");
+}
+
+const char *steer_write(const struct steer_kind *k, const void *row, char *buf, size_t size)
 {
 	const struct steer_field *f;
 	char text[STEER_TEXT];
-	size_t at = 0;
 
 	*buf = '\0';
-	for (f = k->fields; f->name && at < size; f++) {
-		if (part != STEER_ALL && f->options != (part == STEER_OPTIONS))
-			continue;
+	for (f = k->fields; f->name; f++)
 		if (f->write(row, text, sizeof(text)))
-			at += (size_t)snprintf(buf + at, size - at, "%s%s%s%s", at ? " " : "",
-					       f->name, f->value ? " " : "", f->value ? text : "");
-	}
+			add_field(buf, size, " ", f, text);
 	return buf;
+}
+
+__u64 steer_number(const struct steer_field *f, const void *row, unsigned int part)
+{
+	const char *at = (const char *)row + f->part[part].at;
+
+	switch (f->part[part].size) {
+	case sizeof(__u8):
+		return *(const __u8 *)at;
+	case sizeof(__u16):
+		return *(const __u16 *)at;
+	default:
+		return *(const __u32 *)at;
+	}
 }
 
 /* A rule of just that field of another one. */
-static bool field_matches(const struct steer_field *f, const char *text,
+static bool field_matches(const struct steer_field *f, const struct mps_steer_rule *r,
 			  const struct mps_steer_key *k)
 {
 	struct mps_steer_rule one;
-	char why[STEER_WHY];
+	unsigned int i;
 
 	steer_rule_kind.clear(&one);
-	return f->read(&one, text, why) && mps_match_rule(&one, k);
+	for (i = 0; i < 2; i++)
+		memcpy((char *)&one + f->part[i].at, (const char *)r + f->part[i].at,
+		       f->part[i].size);
+	return mps_match_rule(&one, k);
 }
 
-const char *steer_differs(const struct mps_steer_rule *r, const struct mps_steer_key *k, char *buf,
-			  size_t size)
+void steer_compare(struct steer_compared *c, const struct mps_steer_rule *r,
+		   const struct steer_asked *a)
 {
 	const struct steer_field *f;
 	char text[STEER_TEXT];
-	size_t at = 0;
 
-	*buf = '\0';
-	for (f = steer_rule_kind.fields; f->name && at < size; f++)
-		if (!f->options && f->write(r, text, sizeof(text)) && !field_matches(f, text, k))
-			at += (size_t)snprintf(buf + at, size - at, "%s%s %s", at ? ", " : "",
-					       f->name, text);
-	return buf;
+	c->differs[0] = c->depends[0] = '\0';
+	for (f = steer_rule_kind.fields; f->name; f++) {
+		if (!f->ask || !f->write(r, text, sizeof(text)))
+			continue;
+		if (!(a->seen & 1U << (f - steer_rule_kind.fields)))
+			add_field(c->depends, sizeof(c->depends), ", ", f, text);
+		else if (!field_matches(f, r, &a->key))
+			add_field(c->differs, sizeof(c->differs), ", ", f, text);
+	}
 }
 
 /* a is as wide as b, or wider: it asks for nothing that b does not. */
@@ -129,15 +203,4 @@ bool steer_covers_path(const struct mps_steer_path *a, const struct mps_steer_pa
 	       (a->local_id == MPS_STEER_ANY_ID || a->local_id == b->local_id) &&
 	       (a->remote_id == MPS_STEER_ANY_ID || a->remote_id == b->remote_id) &&
 	       !(a->flags & ~b->flags & MPS_STEER_ONLY_BACKUP);
-}
-
-void steer_key_of(struct mps_steer_key *k, const struct mps_steer_rule *r)
-{
-	memset(k, 0, sizeof(*k));
-	memcpy(k->local, r->ends.local, sizeof(k->local));
-	memcpy(k->remote, r->ends.remote, sizeof(k->remote));
-	memcpy(k->word, r->word, sizeof(k->word));
-	k->local_port = r->local_port[0];
-	k->remote_port = r->remote_port[0];
-	k->cgroup[r->cgroup_level] = r->cgroup;
 }

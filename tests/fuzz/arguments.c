@@ -16,6 +16,7 @@
 #define cmd_apply given
 #define cmd_get given
 #define cmd_set given
+#define cmd_steer given
 #define cmd_show given
 #define cmd_stats given
 #define cmd_monitor given

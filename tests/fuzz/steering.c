@@ -5,6 +5,7 @@
  */
 #include "said.h"
 #include "sched/steer_edit.h"
+#include "sched/steer_fields.h"
 
 static struct memory file, again;
 static struct mps_steer_table table, other;
@@ -13,7 +14,7 @@ static size_t add_row(char *buf, size_t size, const struct steer_kind *k, const 
 {
 	char line[STEER_LINE];
 
-	steer_write(k, row, STEER_ALL, line, sizeof(line));
+	steer_write(k, row, line, sizeof(line));
 	claim(strlen(line) + 1 < sizeof(line), "a row has room");
 	return (size_t)snprintf(buf, size, "%s %s\n", k->name, line);
 }
@@ -30,9 +31,6 @@ static void read_again(bool json)
 		at += add_row(text + at, sizeof(text) - at, &steer_path_kind, &table.path[i]);
 	for (i = 0; i < table.nr_rules; i++)
 		at += add_row(text + at, sizeof(text) - at, &steer_rule_kind, &table.rule[i]);
-	/* a namespace or a cgroup that has no name any more */
-	if (strstr(text, "(gone:"))
-		return;
 	memory_set(&again, text, at);
 	said_begin(json);
 	ret = steer_from_file(&other, again.path);

@@ -183,6 +183,22 @@ def test_other_users_processes(other_process, none_loaded):
     assert names_it(sched("--json", "unload", "bpf_minrtt", prefix=exactly("unload", cap)), cap)
 
 
+def test_other_users_processes_in_rules(other_process, none_loaded):
+    """Without a look at them it cannot be told that the namespace is gone."""
+    ok("load", "bpf_steer")
+    cap = "CAP_SYS_PTRACE"
+    line = ["steer", "rule", "add", "netns", other_process, "mode", "auto"]
+    assert TABLE["steer"][cap] is False
+    assert names_it(sched("--json", *line, prefix=exactly("steer", cap)), cap)
+    inode = os.stat(f"/proc/{other_process}/ns/net").st_ino
+    (added,) = ok(*line, prefix=exactly("steer"))["added"]
+    assert added["netns"] == f"net:[{inode}]"
+    for without in (None, cap):
+        listed = ok("steer", "list", prefix=exactly("steer", without))
+        assert not [n for n in listed.get("notes", []) if "gone" in n]
+    ok("unload", "bpf_steer")
+
+
 @pytest.mark.usefixtures("by_the_bridge")
 @pytest.mark.parametrize("command", ["load", "use"])
 def test_the_bridge_module(command, none_loaded, net):

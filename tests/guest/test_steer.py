@@ -1,28 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`mptcp-sched steer`: its tables, what they match, and what is wrong with them."""
+"""`mptcp-sched steer`: its tables, and what is wrong with them. See test_steer_match.py, too."""
 
+import functools
 import os
-import socket
-from pathlib import Path as Path_
+import re
+import subprocess
 
 import pytest
-from command import PROGRAM, ok, sched, stats_of
-from lab import Path, run
-from traffic import connection, download, info, listen, make_socket
+from command import PROGRAM, STRACE, ok, sched
+from conftest import TOP
+from lab import run
+from tables import NAME, lines, steer, write
 
-NAME = "bpf_steer"
 FAILED, USAGE = 1, 2
-
-
-def steer(text, **options):
-    return ok("steer", *text.split(), **options)
-
-
-def lines():
-    """As the command prints the tables, and reads them."""
-    result = sched("steer", "list")
-    assert result.code == 0, result.err
-    return result.out
 
 
 @pytest.fixture
@@ -34,12 +24,7 @@ def loaded(_shared):
 
 @pytest.fixture
 def file(tmp_path):
-    def write(text):
-        path = tmp_path / "tables"
-        path.write_text(text)
-        return path
-
-    return write
+    return functools.partial(write, tmp_path)
 
 
 WHOLE = """\
@@ -64,11 +49,33 @@ def test_json_has_the_fields(loaded, file):
     steer(f"replace {file(WHOLE)}")
     found = steer("list")
     assert [r["rule"] for r in found["rules"]] == [1, 2, 3]
-    assert found["rules"][0]["dscp"] == "ef"
-    assert found["rules"][2]["deadline"] == "250ms"
-    assert "deadline" not in found["rules"][0]
-    assert found["paths"][1]["metered"] is True
-    assert found["paths"][1]["text"] == WHOLE.splitlines()[1].removeprefix("path ")
+    first, second, third = ({k: v for k, v in r.items() if k != "text"} for r in found["rules"])
+    assert first == {
+        "rule": 1,
+        "local": "192.0.2.1",
+        "local_port": [443, 443],
+        "remote": "10.0.0.0/8",
+        "dscp": 46,
+        "mode": "redundant",
+    }
+    assert second["remote_port"] == [5000, 5999] and second["mark"] == [0x10, 0xF0]
+    assert second["priority"] == 6 and second["uid"] == 1000
+    assert third == {"rule": 3, "mode": "priority", "deadline_us": 250_000}
+    assert found["paths"][1] == {
+        "name": "lte",
+        "remote": "2001:db8::/32",
+        "remote_id": 3,
+        "backup": True,
+        "rank": 1,
+        "weight": 40,
+        "rtt_us": 150_000,
+        "metered": True,
+        "text": WHOLE.splitlines()[1].removeprefix("path "),
+    }
+    added = steer("rule add mode priority deadline none")["added"]
+    assert added == [
+        {"rule": 4, "mode": "priority", "deadline_us": None, "text": "mode priority deadline none"}
+    ]
 
 
 def test_rows_come_and_go(loaded):
@@ -92,15 +99,35 @@ def test_rows_come_and_go(loaded):
 
 def test_which_rule_and_why(loaded, file):
     steer(f"replace {file(WHOLE)}")
-    first = steer("test local 192.0.2.1 local-port 443 remote 10.1.2.3 dscp ef")
+    known = "local 192.0.2.1 local-port 443 remote 10.1.2.3 remote-port 99"
+    first = steer(f"test {known} dscp ef")
     assert (first["rule"], first["mode"], first["passed"]) == (1, "redundant", [])
-    other = steer("test local 192.0.2.1 local-port 443 remote 10.1.2.3")
-    assert other["rule"] == 3
-    assert other["passed"][0] == {"rule": 1, "differs": "dscp ef"}
-    assert other["passed"][1]["rule"] == 2
+    assert first["sure"] is True
+    other = steer(f"test {known} dscp 0")
+    assert other["rule"] == 3 and other["sure"] is True
+    assert other["passed"] == [
+        {"rule": 1, "differs": "dscp ef"},
+        {"rule": 2, "differs": "remote-port 5000-5999"},
+    ]
+    some = steer("test remote-port 5000 uid 1000")
+    assert some["rule"] == 3 and some["sure"] is False
+    assert some["passed"][1] == {"rule": 2, "depends": "mark 0x10/0xf0, priority 6"}
     steer("rule delete 3")
-    none = steer("test dscp ef")
-    assert none["rule"] is None and none["mode"] == "auto"
+    none = steer("test dscp cs1 remote-port 1")
+    assert none["rule"] is None and none["mode"] == "auto" and none["sure"] is True
+
+
+def test_the_document_s_example(loaded):
+    """Its tables, and what it says that the command prints."""
+    text = (TOP / "docs/steering.md").read_text()
+    (script,) = re.findall(r"^```sh\n(.*?use bpf_steer.*?)^```", text, re.MULTILINE | re.DOTALL)[:1]
+    for line in script.splitlines():
+        if " steer " in line:
+            steer(line.partition(" steer ")[2])
+    (shown,) = re.findall(r"^```\n(\$ sudo.*?)^```", text, re.MULTILINE | re.DOTALL)
+    for block in shown.split("$ sudo mptcp-sched ")[1:]:
+        command, _, printed = block.partition("\n")
+        assert sched(*command.split()).out == printed, command
 
 
 # words, code, what the error says
@@ -108,33 +135,55 @@ WRONG = {
     "nothing": ([""], USAGE, "no such thing to do"),
     "verb": (["rule", "move"], USAGE, "no such thing to do: move"),
     "kind": (["path", "test", "dscp", "ef"], USAGE, "no such thing to do"),
-    "mode": (["rule", "add", "mode", "fast"], FAILED, "mode: none of auto, active-standby"),
+    "mode": (["rule", "add", "mode", "fast"], USAGE, "mode: none of auto, active-standby"),
     "no mode": (["rule", "add", "dscp", "ef"], USAGE, "the rule has no mode"),
     "field": (["rule", "add", "port", "1", "mode", "auto"], USAGE, "has no field port"),
     "no value": (["rule", "add", "mode"], USAGE, "mode is to have a value"),
     "twice": (["rule", "add", "mode", "auto", "mode", "auto"], USAGE, "mode is given twice"),
-    "prefix": (["rule", "add", "local", "10.0.0.1/8", "mode", "auto"], FAILED, "first 8 bits"),
-    "length": (["rule", "add", "local", "10.0.0.0/33", "mode", "auto"], FAILED, "0 to 32"),
-    "address": (["rule", "add", "remote", "fd00::x", "mode", "auto"], FAILED, "not an address"),
-    "ports": (["rule", "add", "local-port", "9-1", "mode", "auto"], FAILED, "greater"),
-    "port": (["rule", "add", "local-port", "65536", "mode", "auto"], FAILED, "not a port"),
-    "dscp": (["rule", "add", "dscp", "64", "mode", "auto"], FAILED, "neither a name"),
-    "mark": (["rule", "add", "mark", "3/1", "mode", "auto"], FAILED, "under that mask"),
+    "prefix": (["rule", "add", "local", "10.0.0.1/8", "mode", "auto"], USAGE, "first 8 bits"),
+    "length": (["rule", "add", "local", "10.0.0.0/33", "mode", "auto"], USAGE, "0 to 32"),
+    "address": (["rule", "add", "remote", "fd00::x", "mode", "auto"], USAGE, "not an address"),
+    "ports": (["rule", "add", "local-port", "9-1", "mode", "auto"], USAGE, "greater"),
+    "port": (["rule", "add", "local-port", "65536", "mode", "auto"], USAGE, "not a port"),
+    "dscp": (["rule", "add", "dscp", "64", "mode", "auto"], USAGE, "neither a name"),
+    "mark": (["rule", "add", "mark", "3/1", "mode", "auto"], USAGE, "under that mask"),
     "user": (["rule", "add", "uid", "nobody-at-all", "mode", "auto"], FAILED, "no such user"),
     "cgroup": (["rule", "add", "cgroup", "/none", "mode", "auto"], FAILED, "there is no cgroup"),
     "netns": (["rule", "add", "netns", "none", "mode", "auto"], FAILED, "no network namespace"),
     "deadline": (["rule", "add", "mode", "auto", "deadline", "1s"], USAGE, "mode auto has none"),
-    "time": (["rule", "add", "mode", "priority", "deadline", "1"], FAILED, "not a time"),
+    "time": (["rule", "add", "mode", "priority", "deadline", "1"], USAGE, "not a time"),
     "at": (["rule", "add", "at", "7", "mode", "auto"], FAILED, "the last rule is 0"),
     "rule gone": (["rule", "delete", "1"], FAILED, "there is no rule 1"),
     "path gone": (["path", "delete", "x"], FAILED, "there is no path x"),
+    "rule no number": (["rule", "delete", "x"], USAGE, "not the number of a rule: x"),
+    "rule 0": (["rule", "delete", "0"], USAGE, "not the number of a rule: 0"),
+    "rule missing": (["rule", "delete"], USAGE, "it takes NUMBER"),
+    "at no number": (["rule", "add", "at", "x", "mode", "auto"], USAGE, "not the number of a rule"),
+    "at alone": (["rule", "add", "at"], USAGE, "at is to have a value"),
+    "path no name": (["path", "delete", "a/b"], USAGE, "no blanks"),
+    "nothing to add": (["rule", "add"], USAGE, "it takes [at NUMBER] FIELD VALUE"),
+    "nothing to test": (["test"], USAGE, "it takes FIELD VALUE"),
+    "test prefix": (["test", "local", "10.0.0.0/8"], USAGE, "one address"),
+    "test ports": (["test", "local-port", "1-2"], USAGE, "one port"),
+    "test mask": (["test", "mark", "1/1"], USAGE, "one mark"),
+    "test mode": (["test", "mode", "auto"], USAGE, "a connection has no field mode"),
+    "too much": (["list", "x"], USAGE, "it takes nothing more: x"),
+    "two files": (["replace", "a", "b"], USAGE, "it takes FILE"),
+    "netns file": (
+        ["rule", "add", "netns", "/etc/passwd", "mode", "auto"],
+        FAILED,
+        "not a network",
+    ),
+    "netns empty": (["rule", "add", "netns", "", "mode", "auto"], USAGE, "not a network namespace"),
+    "netns dots": (["rule", "add", "netns", "..", "mode", "auto"], FAILED, "network namespace"),
+    "value as mode": (["rule", "add", "device", "mode"], USAGE, "has no field device"),
     "no name": (["path", "add", "rank", "1"], USAGE, "the path has no name"),
-    "name": (["path", "add", "name", "a/b"], FAILED, "no blanks"),
-    "long name": (["path", "add", "name", "n" * 16], FAILED, "1 to 15 characters"),
-    "device": (["path", "add", "name", "a", "device", "d" * 16], FAILED, "name of a device"),
-    "weight": (["path", "add", "name", "a", "weight", "0"], FAILED, "1 to 100"),
-    "rank": (["path", "add", "name", "a", "rank", "100"], FAILED, "0 to 99"),
-    "rtt": (["path", "add", "name", "a", "rtt", "0ms"], FAILED, "no path has an RTT of 0"),
+    "name": (["path", "add", "name", "a/b"], USAGE, "no blanks"),
+    "long name": (["path", "add", "name", "n" * 16], USAGE, "1 to 15 characters"),
+    "device": (["path", "add", "name", "a", "device", "d" * 16], USAGE, "name of a device"),
+    "weight": (["path", "add", "name", "a", "weight", "0"], USAGE, "1 to 100"),
+    "rank": (["path", "add", "name", "a", "rank", "100"], USAGE, "0 to 99"),
+    "rtt": (["path", "add", "name", "a", "rtt", "0ms"], USAGE, "more than 0"),
     "file": (["replace", "/none"], FAILED, "No such file"),
 }
 
@@ -146,7 +195,68 @@ def test_errors(loaded, name):
     result = sched("--json", "steer", *words)
     assert result.code == code, result
     assert text in result.error["reason"], result.error
+    assert result.error["hint"]
+    assert result.out == ""
     assert lines() == ""
+
+
+def test_words_are_looked_at_first(none_loaded):
+    """Without a scheduler, and while another command holds the lock."""
+    wrong = [words for words, code, _ in WRONG.values() if code == USAGE]
+    assert len(wrong) > 30
+    for words in wrong:
+        assert sched("steer", *words).code == USAGE, words
+
+
+def test_a_value_is_no_field(loaded):
+    """A namespace that is called mode gives a rule none."""
+    run("ip", "netns", "attach", "mode", str(os.getpid()))
+    try:
+        result = sched("--json", "steer", "rule", "add", "netns", "mode")
+        assert result.code == USAGE and "has no mode" in result.error["reason"]
+    finally:
+        run("ip", "netns", "delete", "mode")
+
+
+def test_nothing_is_told_that_was_not_done(loaded):
+    """The kernel refuses all behind the calls that read the tables, a new map for one."""
+    listed = run(*STRACE, "-e", "trace=bpf", PROGRAM, "steer", "list")
+    calls = listed.stderr.count("bpf(")
+    inject = f"inject=bpf:error=ENOMEM:when={calls + 1}+"
+    for how in ([], ["--json"]):
+        words = [PROGRAM, *how, "steer", "rule", "add", "mode", "auto"]
+        done = subprocess.run(
+            [*STRACE, "-o", "/dev/null", "-e", "trace=bpf", "-e", inject, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == FAILED and "no map for the tables" in done.stderr
+        assert done.stdout == ""
+    assert lines() == ""
+
+
+def test_stats_reads_no_tables_in_vain(loaded):
+    """Where no connection is steered."""
+
+    def look_ups():
+        return run(*STRACE, "-e", "trace=bpf", PROGRAM, "stats").stderr.count("MAP_LOOKUP_ELEM")
+
+    before = look_ups()
+    steer("rule add mode auto")
+    assert look_ups() == before
+
+
+def test_a_table_is_never_seen_empty(loaded, file):
+    """While others replace it."""
+    path = file(WHOLE)
+    steer(f"replace {path}")
+    loop = f"for i in $(seq 40); do {PROGRAM} steer replace {path} >/dev/null; done"
+    with subprocess.Popen(["sh", "-c", loop]) as writer:
+        seen = set()
+        while writer.poll() is None:
+            seen.add(lines())
+    assert seen == {WHOLE}
 
 
 def test_a_wrong_line_leaves_all_as_it_was(loaded, file):
@@ -157,6 +267,14 @@ def test_a_wrong_line_leaves_all_as_it_was(loaded, file):
         assert result.code == FAILED
         assert result.error["object"] == f"{path}{place}"
         assert lines() == WHOLE
+
+
+def test_a_long_path_keeps_the_line(loaded, tmp_path):
+    deep = tmp_path / ("d" * 200) / ("e" * 200)
+    deep.mkdir(parents=True)
+    (deep / "tables").write_text("rule mode auto\nrule mode no\n")
+    result = sched("--json", "steer", "replace", deep / "tables")
+    assert result.error["object"] == f"{deep}/tables:2"
 
 
 def test_too_many(loaded, file):
@@ -188,6 +306,15 @@ def test_notes_say_what_will_happen(loaded, file, name):
     assert any(note in n for n in steer(f"replace {file(text)}")["notes"])
 
 
+def test_a_device_has_one_name(loaded):
+    run("ip", "link", "property", "add", "dev", "lo", "altname", "t-other")
+    try:
+        notes = steer("path add name a device t-other")["notes"]
+        assert any("another name of device lo" in n for n in notes), notes
+    finally:
+        run("ip", "link", "property", "del", "dev", "lo", "altname", "t-other")
+
+
 def test_no_notes_without_reason(loaded, file):
     text = "path name a device lo weight 50\npath name b id 2 rank 1 weight 50\nrule mode priority"
     assert "notes" not in steer(f"replace {file(text)}")
@@ -199,8 +326,6 @@ def test_not_loaded(none_loaded):
     result = sched("--json", "steer", "list")
     assert result.code == FAILED
     assert "is not loaded" in result.error["reason"] and "load" in result.error["hint"]
-    # the words come first
-    assert sched("steer", "rule", "add", "no", "mode").code == USAGE
 
 
 def test_the_tables_go_with_the_scheduler(none_loaded):
@@ -210,148 +335,3 @@ def test_the_tables_go_with_the_scheduler(none_loaded):
     ok("load", NAME)
     assert steer("list")["rules"] == []
     ok("unload", NAME)
-
-
-def mode_of(conn):
-    download(conn, 20_000).finish().acknowledged()
-    return stats_of(info(conn.server).token)["steer"]
-
-
-@pytest.fixture
-def lab(labs):
-    return labs(Path(20, 10), Path(20, 10))
-
-
-def test_what_a_rule_can_match(loaded, lab):
-    """Each field by itself, on an open connection: it has the rule, or with another value none."""
-    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-        server = conn.server
-        port, peer = server.getsockname()[1], conn.client.getsockname()[1]
-        server.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2)
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, 5)
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 0x21)
-        for right, wrong in (
-            (f"local {lab.address}/32", "local 10.98.0.0/16"),
-            (f"local-port {port}", f"local-port {port + 1}"),
-            (f"remote {lab.local(1)}", f"remote {lab.local(2)}"),
-            (f"remote-port {peer - 1}-{peer + 1}", f"remote-port 0-{peer - 1}"),
-            ("dscp ef", "dscp af41"),
-            ("mark 0x20/0xf0", "mark 0x20"),
-            ("priority 5", "priority 6"),
-            ("uid root", "uid 1"),
-            (f"netns {lab.server.name}", f"netns {lab.client.name}"),
-        ):
-            steer("rule flush")
-            steer(f"rule add {right} mode bpf_rr")
-            assert mode_of(conn) == {"rule": 1, "mode": "bpf_rr"}, right
-            steer("rule flush")
-            steer(f"rule add {wrong} mode bpf_rr")
-            assert mode_of(conn) == {"rule": None, "mode": "auto"}, wrong
-
-
-def test_cgroups(loaded, lab):
-    """The socket's own, and any above it."""
-    made = "/sys/fs/cgroup/t-steer", "/sys/fs/cgroup/t-steer/inner", "/sys/fs/cgroup/t-other"
-    for path in made:
-        os.mkdir(path)
-    home = Path_("/proc/self/cgroup").read_text().split("::")[1].strip()
-    try:
-        with open(f"{made[1]}/cgroup.procs", "w") as f:
-            f.write(str(os.getpid()))
-        with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-            for cgroup, rule in (("t-steer", 1), ("t-steer/inner", 1), ("t-other", None)):
-                steer("rule flush")
-                steer(f"rule add cgroup /{cgroup} mode bpf_rr")
-                assert steer("rule list")["rules"][0]["cgroup"] == f"/{cgroup}"
-                assert mode_of(conn)["rule"] == rule, cgroup
-    finally:
-        with open(f"/sys/fs/cgroup{home}/cgroup.procs", "w") as f:
-            f.write(str(os.getpid()))
-        for path in made[::-1][:1] + made[1::-1]:
-            os.rmdir(path)
-
-
-def test_ipv6(loaded, labs):
-    lab = labs(Path(20, 10), Path(20, 10), v6=True)
-    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-        for prefix, rule in (("fd99::/64", 1), ("fd98::/64", None), ("10.0.0.0/8", None)):
-            steer("rule flush")
-            steer(f"rule add local {prefix} mode bpf_rr")
-            assert mode_of(conn)["rule"] == rule, prefix
-
-
-def test_ipv4_in_ipv6(loaded, lab):
-    """A server that listens for both: the peer's address counts as what it is."""
-    with lab.lent(NAME) as lent:
-        lent.endpoints()
-        steer(f"rule add remote {lab.local(1)}/32 mode bpf_rr")
-        listener = make_socket(lab.server, 6)
-        with listener:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-            listener.bind(("::", 7001))
-            listener.listen()
-            with make_socket(lab.client, 4) as client:
-                client.connect((lab.address, 7001))
-                served = listener.accept()[0]
-                with served:
-                    served.sendall(b"x" * 20_000)
-                    assert stats_of(info(served).token)["steer"]["rule"] == 1
-
-
-def test_what_a_path_can_match(loaded, lab):
-    """Which subflow has the row, by its rank in the statistics."""
-    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-        for words, which in (
-            (f"device {lab.device(1)}", [1]),
-            (f"device {lab.device(2)}", [2]),
-            (f"remote {lab.local(2)}", [2]),
-            (f"local {lab.address}", [1, 2]),
-            ("remote-id 2", [2]),
-            ("backup", []),
-            ("id 0", [1, 2]),
-        ):
-            steer("flush")
-            steer(f"path add name it {words}")
-            download(conn, 20_000).finish().acknowledged()
-            found = stats_of(info(conn.server).token)["subflows"]
-            ends = [s["remote"].rpartition(":")[0] for s in found if s["path"] == "it"]
-            assert sorted(ends) == [lab.local(i) for i in which], words
-
-
-def test_a_backup_of_the_peer_is_a_path(loaded, labs):
-    lab = labs(Path(20, 10), Path(20, 10, backup=True))
-    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-        steer("path add name spare backup rank 1 metered")
-        download(conn, 20_000).finish().acknowledged()
-        found = stats_of(info(conn.server).token)["subflows"]
-        assert sorted(s["path"] or "" for s in found) == ["", "spare"]
-
-
-def test_help_has_every_field_and_mode(loaded):
-    """The text of `help steer` is by hand, the tables are not."""
-    text = run(PROGRAM, "help", "steer").stdout
-    said = sched("--json", "steer", "rule", "add", "x").error["hint"]
-    said += sched("--json", "steer", "path", "add", "x").error["hint"]
-    for word in said.replace(",", " ").split():
-        if word.islower() and word not in ("a", "rule", "path", "has"):
-            assert word in text, word
-
-
-def test_many_connections_change_at_once(loaded, lab):
-    with lab.lent(NAME) as lent:
-        lent.endpoints()
-        with listen(lab) as listener:
-            ends = []
-            for _ in range(50):
-                client = make_socket(lab.client, 4)
-                client.connect(listener.getsockname())
-                ends.append((client, listener.accept()[0]))
-            steer("rule add mode bpf_rr")
-            for client, served in ends:
-                served.sendall(b"y")
-                assert client.recv(1) == b"y"
-            modes = [stats_of(info(s).token)["steer"]["mode"] for _, s in ends[::10]]
-            assert set(modes) == {"bpf_rr"}
-            for pair in ends:
-                for sock in pair:
-                    sock.close()

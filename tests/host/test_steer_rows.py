@@ -1,39 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rules and paths as text: what is read, printed, matched and covered (loader/sched/steer_*.c)."""
 
-import ctypes
 import ipaddress
 import random
 
 import pytest
-from hostlib import OUT, TOP, TRAPS, make_library
-
-
-class Rows:
-    def __init__(self):
-        flags = [*TRAPS, "-D_GNU_SOURCE", "-Wno-unused-parameter", f"-I{TOP / 'loader'}"]
-        self.lib = make_library("steer_rows.c", OUT / "steer_rows.so", flags=flags)
-        self.lib.row.restype = self.lib.differs.restype = ctypes.c_char_p
-        self.lib.row.argtypes = [
-            *(ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
-        ]
-        self.lib.covers.restype = ctypes.c_bool
-
-    def read(self, line, at=0, path=False):
-        """(what is wrong or "", the row as it is printed)"""
-        buf = ctypes.create_string_buffer(2000)
-        why = self.lib.row(at, path, line.encode(), buf, len(buf)).decode()
-        return why, buf.value.decode()
-
-    def differs(self, rule, connection):
-        for at, line in enumerate((rule, connection)):
-            assert self.read(line, at)[0] == ""
-        return self.lib.differs().decode()
-
-    def covers(self, a, b, path=False):
-        for at, line in enumerate((a, b)):
-            assert self.read(line, at, path)[0] == ""
-        return self.lib.covers(path)
+from rowlib import FAILED, PERMISSION, USAGE, Rows
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +58,8 @@ def test_rules_are_printed_as_they_are_read(rows):
         ("local-port 5-5 mode auto", "local-port 5 mode auto"),
         ("local 0.0.0.0/0 mode auto", "local 0.0.0.0/0 mode auto"),
         ("local ::ffff:10.0.0.0/104 mode auto", "local 10.0.0.0/8 mode auto"),
+        ("mode priority deadline 0000000000000000000010ms", "mode priority deadline 10ms"),
+        ("local-port 00000000000000000000000000080 mode auto", "local-port 80 mode auto"),
     ],
 )
 def test_rules_in_other_words(rows, line, text):
@@ -106,60 +80,136 @@ def test_paths_are_printed_as_they_are_read(rows, line):
 
 
 WRONG = {
-    "mode fast": "mode: none of auto, active-standby",
-    "mode": "mode is to have a value: MODE",
-    "mode auto mode auto": "mode is given twice",
-    "port 4": "a rule has no field port",
-    "local 10.0.0.1/8": "more in the address than its first 8 bits",
-    "local 10.0.0.0/33": "the length of a prefix is 0 to 32",
-    "local 10.0.0.0/": "the length of a prefix",
-    "local fd00::/129": "the length of a prefix is 0 to 128",
-    "local 10.0.0.0/-1": "the length of a prefix",
-    "local 10.0.0": "not an address",
-    "local " + "1" * 200: "not an address",
-    "local-port 65536": "not a port",
-    "local-port 1-": "not a port",
-    "local-port -1": "not a port",
-    "local-port 5-4": "greater than the last",
-    "dscp 64": "neither a name",
-    "dscp af44": "neither a name",
-    "mark 0x1/0": "no mark has these bits",
-    "mark 3/1": "no mark has these bits",
-    "mark 0x": "not a number",
-    "mark 0x1ffffffff": "not a number",
-    "priority 99999999999999999999999": "not a number",
-    "uid no-such-user-at-all": "no such user",
-    "netns no-such-namespace": "no network namespace",
-    "cgroup /": "every process is in the root",
-    "cgroup /../x": "there is no cgroup",
-    "deadline 1": "not a time",
-    "deadline 1h": "not a time",
-    "deadline 3601s": "not a time like 200ms, up to 3600 s",
-    "deadline s": "not a time",
+    "mode fast": (USAGE, "mode: none of auto, active-standby"),
+    "mode": (USAGE, "mode is to have a value: MODE"),
+    "mode auto mode auto": (USAGE, "mode is given twice"),
+    "dscp ef": (USAGE, "the rule has no mode"),
+    "netns mode": (USAGE, "the rule has no mode"),
+    "mode auto deadline 1s": (USAGE, "deadline: mode auto has none"),
+    "port 4": (USAGE, "a rule has no field port"),
+    "local 10.0.0.1/8": (USAGE, "more in the address than its first 8 bits"),
+    "local 10.0.0.0/33": (USAGE, "the length of a prefix is 0 to 32"),
+    "local 10.0.0.0/": (USAGE, "the length of a prefix"),
+    "local fd00::/129": (USAGE, "the length of a prefix is 0 to 128"),
+    "local 10.0.0.0/-1": (USAGE, "the length of a prefix"),
+    "local 10.0.0": (USAGE, "not an address"),
+    "local " + "1" * 200: (USAGE, "not an address"),
+    "local-port 65536": (USAGE, "not a port"),
+    "local-port 1-": (USAGE, "not a port"),
+    "local-port -1": (USAGE, "not a port"),
+    "local-port 5-4": (USAGE, "greater than the last"),
+    "local-port " + "0" * 40 + "5-6": (USAGE, "not a port"),
+    "dscp 64": (USAGE, "neither a name"),
+    "dscp af44": (USAGE, "neither a name"),
+    "mark 0x1/0": (USAGE, "no mark has these bits"),
+    "mark 3/1": (USAGE, "no mark has these bits"),
+    "mark 0x": (USAGE, "not a number"),
+    "mark 0x1ffffffff": (USAGE, "not a number"),
+    "priority 99999999999999999999999": (USAGE, "not a number from 0 to 4294967295"),
+    "uid no-such-user-at-all": (FAILED, "no such user"),
+    "netns no-such-namespace": (FAILED, "no network namespace"),
+    "netns /etc/passwd": (FAILED, "not a network namespace: /etc/passwd"),
+    "netns 1": (PERMISSION, "Permission denied"),
+    "netns net:[0]": (USAGE, "not the inode of a network namespace"),
+    "netns net:[x]": (USAGE, "not the inode of a network namespace"),
+    "netns net:[5": (USAGE, "not the inode of a network namespace"),
+    "netns net:[" + "5" * 50 + "]": (USAGE, "not the inode of a network namespace"),
+    "netns " + "n" * 256: (USAGE, "not a network namespace"),
+    "cgroup /": (USAGE, "every process is in the root"),
+    "cgroup id:1": (USAGE, "not a number from 2"),
+    "cgroup id:x": (USAGE, "not a number from 2"),
+    "cgroup /../x": (USAGE, "has no . and .."),
+    "cgroup /x": (FAILED, "there is no cgroup /sys/fs/cgroup/x: No such file"),
+    "cgroup /a/cgroup.procs": (FAILED, "there is no cgroup /sys/fs/cgroup/a/cgroup.procs"),
+    "cgroup /1/2/3/4/5/6/7/8/9": (USAGE, "no more than 8 levels"),
+    "deadline 1": (USAGE, "not a time"),
+    "deadline 1h": (USAGE, "not a time"),
+    "deadline 3601s": (USAGE, "not a time like 200ms, up to 3600 s"),
+    "deadline s": (USAGE, "not a time"),
+    "deadline 1000000000000001s": (USAGE, "not a time"),
+    "deadline " + "0" * 70 + "10s": (USAGE, "not a time"),
 }
 
 
 @pytest.mark.parametrize("line", WRONG)
 def test_what_is_wrong_is_named(rows, line):
-    why, text = rows.read(line)
-    assert WRONG[line] in why and text == ""
+    """Words are usage on a command line, and not in a file; what the machine lacks is the same."""
+    code, text = WRONG[line]
+    why, printed = rows.read(line)
+    assert text in why and printed == "" and rows.code == code
+    assert rows.hint != ""
+    assert rows.read(line, usage=FAILED)[0] == why
+    assert rows.code == (FAILED if code == USAGE else code)
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
+        ("rank 1", "the path has no name"),
         ("name " + "n" * 16, "1 to 15 characters"),
         ("name a/b", "no blanks, / or #"),
         ("device " + "d" * 16, "not the name of a device"),
-        ("rank 100", "from 0 to 99"),
-        ("weight 0", "from 1 to 100"),
-        ("weight 101", "from 0 to 100"),
-        ("id 256", "from 0 to 255"),
-        ("rtt 0ms", "no path has an RTT of 0"),
+        ("rank 100", "not a number from 0 to 99"),
+        ("weight 0", "not a number from 1 to 100"),
+        ("weight 101", "not a number from 1 to 100"),
+        ("id 256", "not a number from 0 to 255"),
+        ("rtt 0ms", "not a time like 200ms, more than 0"),
     ],
 )
 def test_what_is_wrong_of_a_path(rows, line, why):
     assert why in rows.read(line, path=True)[0]
+    assert rows.code == USAGE and rows.hint != ""
+
+
+def test_what_is_not_said_of_a_connection(rows):
+    """It is not 0: whether the rule matches depends on it, unless something else differs."""
+    rule = "local-port 0-9 dscp cs0 uid 0 mode auto"
+    assert rows.compare(rule, "dscp 0") == ("", "local-port 0-9, uid 0")
+    assert rows.compare(rule, "dscp 1 uid 0") == ("dscp cs0", "local-port 0-9")
+    assert rows.compare(rule, "dscp 0 uid 0 local-port 9") == ("", "")
+    assert rows.compare("mode auto", "dscp 0") == ("", "")
+
+
+ASKED_WRONG = {
+    "local 10.0.0.0/8": "one address",
+    "local-port 1-5": "one port",
+    "mark 1/1": "one mark",
+    "mode auto": "a connection has no field mode",
+    "deadline 1s": "a connection has no field deadline",
+    "dscp ef dscp ef": "given twice",
+    "uid": "is to have a value",
+    "device eth0": "a connection has no field device",
+}
+
+
+@pytest.mark.parametrize("line", ASKED_WRONG)
+def test_a_connection_has_one_value_of_each(rows, line):
+    assert ASKED_WRONG[line] in rows.asked(line)
+    assert rows.code == USAGE and rows.hint != ""
+
+
+def test_numbers_of_fields(rows):
+    assert rows.read("local-port 5-7 dscp ef mark 0x10/0xf0 uid 7 mode priority")[0] == ""
+    for field, numbers in {
+        "local-port": [5, 7],
+        "remote-port": [0, 65535],
+        "mark": [0x10, 0xF0],
+        "dscp": [46],
+        "uid": [7],
+        "deadline": [1_000_000],
+    }.items():
+        assert [rows.lib.number_of(False, field.encode(), i) for i in range(len(numbers))] == (
+            numbers
+        ), field
+    assert rows.read("name a id 255 remote-id 3 rank 9 weight 7 rtt 5ms", path=True)[0] == ""
+    for field, number in {
+        "id": 255,
+        "remote-id": 3,
+        "rank": 9,
+        "weight": 7,
+        "rtt": 5000,
+    }.items():
+        assert rows.lib.number_of(True, field.encode(), 0) == number, field
 
 
 def connection_of(rng, rule):
@@ -191,7 +241,7 @@ def test_a_rule_matches_what_it_says(rows):
     for _ in range(3000):
         rule = any_rule(rng)
         connection = connection_of(rng, rule)
-        assert rows.differs(rule, connection) == "", (rule, connection)
+        assert rows.compare(rule, connection) == ("", ""), (rule, connection)
         fields = [
             p for p in _pairs(rule) if p.split()[0] in ("dscp", "priority", "uid", "local-port")
         ]
@@ -201,7 +251,7 @@ def test_a_rule_matches_what_it_says(rows):
         other = {"dscp": "cs7", "priority": "999", "uid": "99", "local-port": "65535"}[name]
         pairs = [p for p in _pairs(connection) if p.split()[0] != name]
         changed = " ".join([*pairs, f"{name} {other}"])
-        assert rows.differs(rule, changed) == f"{name} {value}"
+        assert rows.compare(rule, changed) == (f"{name} {value}", "")
 
 
 def test_what_is_covered_matches_nothing_else(rows):
@@ -215,7 +265,7 @@ def test_what_is_covered_matches_nothing_else(rows):
         a = " ".join(left) if rng.random() < 0.7 else any_rule(rng)
         if rows.covers(a, b):
             covered += 1
-            assert rows.differs(a, connection_of(rng, b)) == "", (a, b)
+            assert rows.compare(a, connection_of(rng, b))[0] == "", (a, b)
     assert covered > 1000
     assert rows.covers("local 10.0.0.0/8 mode auto", "local 10.1.0.0/16 mode auto")
     assert not rows.covers("local 10.1.0.0/16 mode auto", "local 10.0.0.0/8 mode auto")

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Steering's tables, as the command takes and prints them."""
+
+from command import ok, sched
+
+NAME = "bpf_steer"
+
+
+def steer(text, **options):
+    return ok("steer", *text.split(), **options)
+
+
+def lines():
+    """As the command prints the tables, and reads them."""
+    result = sched("steer", "list")
+    assert result.code == 0, result.err
+    return result.out
+
+
+def write(folder, text):
+    path = folder / "tables"
+    path.write_text(text)
+    return path

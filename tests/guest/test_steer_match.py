@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What rules and paths match: each field, with real connections and what the machine has."""
+
+import functools
+import os
+import socket
+import subprocess
+from pathlib import Path as Path_
+
+import pytest
+from command import stats_of
+from lab import Path, run
+from tables import NAME, lines, steer, write
+from traffic import connection, download, info, listen, make_socket
+
+
+@pytest.fixture
+def loaded(_shared):
+    _shared.need(NAME)
+    yield
+    steer("flush")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return functools.partial(write, tmp_path)
+
+
+def mode_of(conn):
+    download(conn, 20_000).finish().acknowledged()
+    return stats_of(info(conn.server).token)["steer"]
+
+
+@pytest.fixture
+def lab(labs):
+    return labs(Path(20, 10), Path(20, 10))
+
+
+def test_what_a_rule_can_match(loaded, lab):
+    """Each field by itself, on an open connection: it has the rule, or with another value none."""
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        server = conn.server
+        port, peer = server.getsockname()[1], conn.client.getsockname()[1]
+        server.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, 5)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 0x21)
+        for right, wrong in (
+            (f"local {lab.address}/32", "local 10.98.0.0/16"),
+            (f"local-port {port}", f"local-port {port + 1}"),
+            (f"remote {lab.local(1)}", f"remote {lab.local(2)}"),
+            (f"remote-port {peer - 1}-{peer + 1}", f"remote-port 0-{peer - 1}"),
+            ("dscp ef", "dscp af41"),
+            ("mark 0x20/0xf0", "mark 0x20"),
+            ("priority 5", "priority 6"),
+            ("uid root", "uid 1"),
+            (f"netns {lab.server.name}", f"netns {lab.client.name}"),
+        ):
+            steer("rule flush")
+            steer(f"rule add {right} mode bpf_rr")
+            assert mode_of(conn) == {"rule": 1, "mode": "bpf_rr"}, right
+            steer("rule flush")
+            steer(f"rule add {wrong} mode bpf_rr")
+            assert mode_of(conn) == {"rule": None, "mode": "auto"}, wrong
+
+
+def test_cgroups(loaded, lab):
+    """The socket's own, and any above it."""
+    made = "/sys/fs/cgroup/t-steer", "/sys/fs/cgroup/t-steer/inner", "/sys/fs/cgroup/t-other"
+    for path in made:
+        os.mkdir(path)
+    home = Path_("/proc/self/cgroup").read_text().split("::")[1].strip()
+    try:
+        with open(f"{made[1]}/cgroup.procs", "w") as f:
+            f.write(str(os.getpid()))
+        with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+            for cgroup, rule in (("t-steer", 1), ("t-steer/inner", 1), ("t-other", None)):
+                steer("rule flush")
+                steer(f"rule add cgroup /{cgroup} mode bpf_rr")
+                assert steer("rule list")["rules"][0]["cgroup"] == f"/{cgroup}"
+                assert mode_of(conn)["rule"] == rule, cgroup
+                assert steer("test cgroup /t-steer/inner")["rule"] == rule, cgroup
+                assert steer(f"test cgroup id:{os.stat(made[1]).st_ino}")["rule"] == rule
+    finally:
+        with open(f"/sys/fs/cgroup{home}/cgroup.procs", "w") as f:
+            f.write(str(os.getpid()))
+        for path in made[::-1][:1] + made[1::-1]:
+            os.rmdir(path)
+
+
+def saved(file):
+    """The tables as a file has them, put back: they are the same."""
+    before = lines()
+    steer(f"replace {file(before)}")
+    assert lines() == before
+    return before
+
+
+def test_a_cgroup_that_is_made_anew_is_another(loaded, file):
+    made = "/sys/fs/cgroup/t-steer"
+    os.mkdir(made)
+    first = os.stat(made).st_ino
+    steer("rule add cgroup /t-steer mode auto")
+    assert lines() == "rule cgroup /t-steer mode auto  # 1\n"
+    os.rmdir(made)
+    os.mkdir(made)
+    try:
+        assert steer("test cgroup /t-steer")["rule"] is None
+        notes = steer("list")["notes"]
+        assert [f"cgroup id:{first} of rule 1 is gone" in n for n in notes] == [True]
+        printed = saved(file)
+        assert f"rule cgroup id:{first} mode auto" in printed
+        assert "# note: " in printed and "note: " not in printed.replace("# note: ", "")
+        steer(f"rule add at 1 cgroup id:{os.stat(made).st_ino} mode auto")
+        assert "rule cgroup /t-steer mode auto" in saved(file)
+    finally:
+        os.rmdir(made)
+
+
+def test_namespaces_by_what_they_have(loaded, file, tmp_path):
+    """A process, a path, a name; and none of these any more."""
+    process = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
+    path = tmp_path / "mounted"
+    path.touch()
+    while os.stat(f"/proc/{process.pid}/ns/net").st_ino == os.stat("/proc/self/ns/net").st_ino:
+        pass
+    inode = os.stat(f"/proc/{process.pid}/ns/net").st_ino
+    try:
+        steer("rule add netns 1 mode auto")
+        steer(f"rule add netns {process.pid} mode auto")
+        assert f"rule netns net:[{inode}] mode auto  # 2" in saved(file)
+        assert not any("gone" in n for n in steer("list").get("notes", []))
+        run("mount", "--bind", f"/proc/{process.pid}/ns/net", path)
+        assert f"rule netns {path} mode auto  # 2" in saved(file)
+        run("ip", "netns", "attach", "t-steer", str(process.pid))
+        assert "rule netns t-steer mode auto  # 2" in saved(file)
+        run("ip", "netns", "delete", "t-steer")
+    finally:
+        run("sh", "-c", f"umount {path} || true")
+        process.kill()
+        process.wait()
+    assert f"rule netns net:[{inode}] mode auto  # 2" in saved(file)
+    assert any(f"net:[{inode}] of rule 2 is gone" in n for n in steer("list")["notes"])
+    # a number is a name where it is one
+    net = os.stat("/proc/self/ns/net").st_ino
+    run("ip", "netns", "add", str(process.pid))
+    try:
+        steer("rule flush")
+        steer(f"rule add netns {process.pid} mode auto")
+        assert f"rule netns {process.pid} mode auto" in saved(file)
+        assert steer(f"test netns net:[{net}]")["rule"] is None
+    finally:
+        run("ip", "netns", "delete", str(process.pid))
+
+
+def test_the_mode_is_what_stats_has(loaded, lab):
+    """Load-balancing without weights goes by rates."""
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        steer("rule add mode load-balancing")
+        for path, mode in ((None, "auto"), ("name a weight 100", "load-balancing")):
+            if path:
+                steer(f"path add {path}")
+            assert mode_of(conn)["mode"] == steer("test dscp 0")["mode"] == mode
+
+
+def test_ipv6(loaded, labs):
+    lab = labs(Path(20, 10), Path(20, 10), v6=True)
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        for prefix, rule in (("fd99::/64", 1), ("fd98::/64", None), ("10.0.0.0/8", None)):
+            steer("rule flush")
+            steer(f"rule add local {prefix} mode bpf_rr")
+            assert mode_of(conn)["rule"] == rule, prefix
+
+
+def test_ipv4_in_ipv6(loaded, lab):
+    """A server that listens for both: the peer's address counts as what it is."""
+    with lab.lent(NAME) as lent:
+        lent.endpoints()
+        steer(f"rule add remote {lab.local(1)}/32 mode bpf_rr")
+        listener = make_socket(lab.server, 6)
+        with listener:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            listener.bind(("::", 7001))
+            listener.listen()
+            with make_socket(lab.client, 4) as client:
+                client.connect((lab.address, 7001))
+                served = listener.accept()[0]
+                with served:
+                    served.sendall(b"x" * 20_000)
+                    assert stats_of(info(served).token)["steer"]["rule"] == 1
+
+
+def test_what_a_path_can_match(loaded, lab):
+    """Which subflow has the row, by its rank in the statistics."""
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        for words, which in (
+            (f"device {lab.device(1)}", [1]),
+            (f"device {lab.device(2)}", [2]),
+            (f"remote {lab.local(2)}", [2]),
+            (f"local {lab.address}", [1, 2]),
+            ("remote-id 2", [2]),
+            ("backup", []),
+            ("id 0", [1, 2]),
+        ):
+            steer("flush")
+            steer(f"path add name it {words}")
+            download(conn, 20_000).finish().acknowledged()
+            found = stats_of(info(conn.server).token)["subflows"]
+            ends = [s["remote"].rpartition(":")[0] for s in found if s["path"] == "it"]
+            assert sorted(ends) == [lab.local(i) for i in which], words
+
+
+def test_a_backup_of_the_peer_is_a_path(loaded, labs):
+    lab = labs(Path(20, 10), Path(20, 10, backup=True))
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        steer("path add name spare backup rank 1 metered")
+        download(conn, 20_000).finish().acknowledged()
+        found = stats_of(info(conn.server).token)["subflows"]
+        assert sorted(s["path"] or "" for s in found) == ["", "spare"]
+
+
+def test_many_connections_change_at_once(loaded, lab):
+    with lab.lent(NAME) as lent:
+        lent.endpoints()
+        with listen(lab) as listener:
+            ends = []
+            for _ in range(50):
+                client = make_socket(lab.client, 4)
+                client.connect(listener.getsockname())
+                ends.append((client, listener.accept()[0]))
+            steer("rule add mode bpf_rr")
+            for client, served in ends:
+                served.sendall(b"y")
+                assert client.recv(1) == b"y"
+            modes = [stats_of(info(s).token)["steer"]["mode"] for _, s in ends[::10]]
+            assert set(modes) == {"bpf_rr"}
+            for pair in ends:
+                for sock in pair:
+                    sock.close()
