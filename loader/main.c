@@ -12,9 +12,10 @@
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "cmd/monitor.h"
+#include "cmd/steer.h"
 #include "kernel/lock.h"
+#include "sched/steer_fields.h"
 #include "state/stats.h"
-#include "state/steer.h"
 
 static enum exit_code cmd_help(const struct args *args);
 
@@ -44,26 +45,37 @@ static const char monitor_details[] =
 	"Events:" MONITOR_EVENTS(DESCRIBE);
 #undef DESCRIBE
 
-#define DESCRIBE(id, name, policy, text) "\n  " name ": " text
+#define DESCRIBE_VERB(id, name, words, text) "\n  " name words ": " text
+#define DESCRIBE_FIELD(id, name, value, text, json, ...) "\n  " name BEFORE_##json value ": " text
+#define BEFORE_TEXT " "
+#define BEFORE_NUMBER " "
+#define BEFORE_TIME " "
+#define BEFORE_PAIR " "
+#define BEFORE_FLAG ""
+#define DESCRIBE_MODE(id, name, policy, text) "\n  " name ": " text
 static const char steer_details[] =
 	"Of bpf_steer, which is to be loaded; where no rule matches, a connection has mode auto, and\n"
 	"where no path matches, a subflow has rank 0 and weight 1. The first that matches counts.\n"
 	"What changes is in force for open connections, too, at their next decision; all of it or,\n"
 	"after an error, nothing. The tables go when bpf_steer is unloaded.\n\n"
-	"  steer [rule|path] list       as `replace` takes it; behind a # the rule's number\n"
-	"  steer rule add [at NUMBER] FIELD VALUE ...\n"
-	"  steer path add FIELD VALUE ...\n"
-	"  steer rule delete NUMBER, steer path delete NAME\n"
-	"  steer [rule|path] flush      all of them\n"
-	"  steer replace FILE           both tables; each line begins with rule or path\n"
-	"  steer test FIELD VALUE ...   which rule a connection with these would match, and why\n\n"
-	"Fields of a rule: local and remote (PREFIX), local-port and remote-port (PORT or FROM-TO),\n"
-	"dscp, mark (MARK or MARK/MASK), priority, uid, cgroup (PATH), netns; mode, and of mode\n"
-	"priority deadline (a TIME like 200ms, 1s unless it is given, or none).\n"
-	"Fields of a path: name, and device, local, remote, id, remote-id or backup that say which;\n"
-	"rank, weight, rtt (TIME) and metered.\n\n"
-	"Modes:" MPS_STEER_MODES(DESCRIBE);
-#undef DESCRIBE
+	"What to do:" STEER_VERBS(
+		DESCRIBE_VERB) "\n\n"
+			       "Fields by which a rule matches, and which `test` takes, of PREFIX, PORT and MARK one:" STEER_RULE_MATCHES(
+				       DESCRIBE_FIELD) "\n\n"
+						       "Options of a rule, of which it has a mode:" STEER_RULE_OPTIONS(
+							       DESCRIBE_FIELD) "\n\n"
+									       "Fields of a path, of which it has a name:" STEER_PATH_FIELDS(
+										       DESCRIBE_FIELD) "\n\n"
+												       "TIME is a number with s, ms or us behind it. Modes:" MPS_STEER_MODES(
+													       DESCRIBE_MODE);
+#undef DESCRIBE_VERB
+#undef DESCRIBE_FIELD
+#undef BEFORE_TEXT
+#undef BEFORE_NUMBER
+#undef BEFORE_TIME
+#undef BEFORE_PAIR
+#undef BEFORE_FLAG
+#undef DESCRIBE_MODE
 
 static const char exporter_details[] =
 	"GET /metrics of the address gives them in Prometheus' text format, or in OpenMetrics\n"
@@ -104,7 +116,7 @@ const struct command commands[] = {
 	  OPT_BIT(TIMEOUT), 2, MAX_WORDS, CAPS_CHANGE, cmd_set },
 	{ "get", "NAME [TUNABLE]", "tunables of a scheduler that is loaded, or the value of one",
 	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
-	{ "steer", "[rule|path] add|delete|list|flush|replace|test ...",
+	{ "steer", "[rule|path] VERB ...",
 	  "rules and paths of bpf_steer: which connection goes where", steer_details,
 	  OPT_BIT(TIMEOUT), 1, MAX_WORDS, CAPS_STEER, cmd_steer },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,

@@ -31,6 +31,15 @@ KINDS = [
     (r"NAME", "scheduler"),
 ]
 
+# The same for what a field of `steer` may be.
+FIELD_KINDS = [
+    (r"MODE", "mode"),
+    (r"PID", "netns"),
+    (r"DEVICE", "device"),
+    (r"USER", "user"),
+    (r"id:", "cgroup"),
+]
+
 
 def ask(program, word):
     done = subprocess.run([program, "--json", word], capture_output=True, text=True, check=True)
@@ -56,12 +65,19 @@ def item(tag, text):
     return f".TP\n{tag}\n{rich(text)}"
 
 
+def emphasized(text):
+    """Words in capitals stand for something, all else is meant as it is."""
+    parts = re.split(r"([A-Z]{2,}(?:[|:=.\-]*[A-Z]{2,})*)", text)
+    fonts = [("B", "I")[i % 2] for i in range(len(parts))]
+    return "".join(rf"\f{f}{plain(p)}\fR" for f, p in zip(fonts, parts, strict=True) if p)
+
+
 def paragraph(lines):
     """A list where its lines say "  name: text", else text."""
     made = []
     for line in lines:
-        entry = re.fullmatch(r"  (\S+): (.*)", line)
-        made.append(item(rf"\fB{plain(entry[1])}\fR", entry[2]) if entry else rich(line))
+        entry = re.fullmatch(r"  (\S.*?): (.*)", line)
+        made.append(item(emphasized(entry[1]), entry[2]) if entry else rich(line))
     return "\n".join(made)
 
 
@@ -146,8 +162,8 @@ def fill_manual(help_, schedulers):
 # --- completion
 
 
-def kind(text):
-    return next((k for pattern, k in KINDS if re.search(pattern, text)), "none")
+def kind(text, kinds=KINDS):
+    return next((k for pattern, k in kinds if re.search(pattern, text)), "none")
 
 
 def cases(entries):
@@ -161,6 +177,34 @@ def cases(entries):
 
 def spelled(opt):
     return [f"--{opt['name']}"] + ([f"-{opt['letter']}"] if opt["letter"] else [])
+
+
+def fill_steer(steer):
+    """An option of a rule is no field of a connection; what has no value is followed by a field."""
+    verbs = {v["name"]: v["words"] for v in steer["verbs"]}
+    fields = {
+        "rule": steer["rule"],
+        "path": steer["path"],
+        "test": [f for f in steer["rule"] if f["test"]],
+    }
+    kinds = [
+        (f"{of} {f['name']}", [kind(f["value"], FIELD_KINDS)])
+        for of, them in fields.items()
+        for f in them
+        if f["value"]
+    ]
+    behind = {of: [v.split()[1] for v in verbs if v.startswith(f"{of} ")] for of in fields}
+    names = {of: [f["name"] for f in them] for of, them in fields.items()}
+    names["rule"] += ["at"]
+    return {
+        "STEER_FIRST": " ".join([v for v in verbs if " " not in v] + ["rule", "path"]),
+        "STEER_RULE": " ".join(behind["rule"]),
+        "STEER_PATH": " ".join(behind["path"]),
+        "STEER_MODES": " ".join(m["name"] for m in steer["modes"]),
+        "STEER_WORDS": cases((v, [words] if words else []) for v, words in verbs.items()),
+        "STEER_FIELDS": cases(names.items()),
+        "STEER_KINDS": cases([*kinds, ("rule at", ["none"])]),
+    }
 
 
 def fill_completion(help_, schedulers):
@@ -177,6 +221,7 @@ def fill_completion(help_, schedulers):
         "KIND_OF_VALUE": cases(valued),
         "KINDS_OF_WORDS": cases(operands),
         "TUNABLES_OF": cases((s["name"], [t["name"] for t in s["tunables"]]) for s in schedulers),
+        **fill_steer(help_["steer"]),
     }
 
 

@@ -7,10 +7,12 @@
 #include "cli/config.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "cmd/steer.h"
 #include "kernel/kern.h"
 #include "kernel/lock.h"
 #include "kernel/registry.h"
 #include "sched/reinject.h"
+#include "sched/steer_fields.h"
 
 static const struct {
 	const char *path, *text;
@@ -73,6 +75,49 @@ static void describe_command(output_t *item, const struct command *cmd)
 	caps_out(output_list(item, "capabilities"), cmd->caps);
 }
 
+static void describe_fields(output_t *list, const struct steer_kind *k)
+{
+	const struct steer_field *f;
+
+	for (f = k->fields; f->name; f++) {
+		output_t *item = output_item(list);
+
+		output_str(item, "name", "%s", f->name);
+		if (*f->value)
+			output_str(item, "value", "%s", f->value);
+		else
+			output_null(item, "value");
+		output_str(item, "text", "%s", f->text);
+		output_flag(item, "test", f->ask);
+	}
+}
+
+static void describe_verb(output_t *item, const char *name, const char *words, const char *text)
+{
+	output_str(item, "name", "%s", name);
+	output_str(item, "words", "%s", words + (*words == ' '));
+	output_str(item, "text", "%s", text);
+}
+
+/* The words of `steer`. */
+static void describe_steer(output_t *steer)
+{
+	output_t *list = output_list(steer, "verbs"), *item;
+
+#define DESCRIBE_VERB(id, name, words, text) describe_verb(output_item(list), name, words, text);
+	STEER_VERBS(DESCRIBE_VERB)
+#undef DESCRIBE_VERB
+	describe_fields(output_list(steer, "rule"), &steer_rule_kind);
+	describe_fields(output_list(steer, "path"), &steer_path_kind);
+	list = output_list(steer, "modes");
+#define DESCRIBE_MODE(id, mode, policy, what) \
+	item = output_item(list);             \
+	output_str(item, "name", "%s", mode); \
+	output_str(item, "text", "%s", what);
+	MPS_STEER_MODES(DESCRIBE_MODE)
+#undef DESCRIBE_MODE
+}
+
 static void describe_rest(output_t *root)
 {
 	output_t *codes = output_list(root, "exit_codes"), *list = output_list(root, "files"),
@@ -103,5 +148,6 @@ void describe(const struct command *only)
 		if (!only || cmd == only)
 			describe_command(output_item(list), cmd);
 	describe_options(output_list(output_root(), "options"));
+	describe_steer(output_obj(output_root(), "steer"));
 	describe_rest(output_root());
 }

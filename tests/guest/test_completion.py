@@ -91,6 +91,21 @@ def test_namespaces_that_are_there(tmp_path):
     assert offered(f"mptcp-sched use bpf_ecf --netns {tmp_path}/n") == {f"{tmp_path}/net"}
 
 
+def test_what_rules_and_paths_can_name():
+    """tests/host/test_completion.py has the words of `steer`; these are there at the moment."""
+    assert offered("mptcp-sched steer path add device ") == set(os.listdir("/sys/class/net"))
+    assert "root" in offered("mptcp-sched steer test uid ")
+    net = Netns()
+    made = "/sys/fs/cgroup/t-completion"
+    os.mkdir(made)
+    try:
+        assert offered(f"mptcp-sched steer rule add netns {net.name[:-1]}") == {net.name}
+        assert offered("mptcp-sched steer rule add cgroup /t-compl") == {"/t-completion"}
+    finally:
+        os.rmdir(made)
+        net.close()
+
+
 def test_nothing_where_nothing_can_be_meant():
     assert offered("mptcp-sched stats --watch ") == set()
     assert offered("mptcp-sched show ") == set()

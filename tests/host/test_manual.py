@@ -71,6 +71,26 @@ def test_every_command_with_its_options_and_capabilities(text, tables):
             assert f"{cap['name']}{when}\n" in body and cap["text"] in body
 
 
+def test_commands_have_room_in_the_list(tables):
+    """`help` has one column of them, and one of what they do."""
+    for command in tables["commands"]:
+        assert len(f"{command['name']} {command['synopsis']}") <= 40
+
+
+def test_every_word_of_steer(text, tables):
+    """Each on a line of its own, in `help steer` and the page."""
+    steer = tables["steer"]
+    page = re.sub(r"\s+", " ", section(text, "steer [rule|path] VERB ...", 3))
+    lines = output(PROGRAM, "help", "steer").splitlines()
+    rows = [("words", v) for v in steer["verbs"]] + [("words", m) for m in steer["modes"]]
+    rows += [("value", f) for f in steer["rule"] + steer["path"]]
+    assert len(rows) > 40
+    for key, row in rows:
+        head = f"{row['name']} {row.get(key) or ''}".rstrip()
+        assert f"  {head}: {row['text']}" in lines, head
+        assert f" {head} {row['text'].replace('`', '')}" in page, head
+
+
 def test_options_exit_status_files(text, tables):
     for opt in tables["options"]:
         assert opt["text"].replace("`", "") in text, opt
