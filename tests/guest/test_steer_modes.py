@@ -224,27 +224,6 @@ def test_a_path_becomes_a_backup(tables):
         assert carries(lab, conn, 1), counted(conn)
 
 
-def test_a_standby_of_other_tables(tables):
-    """What carried by the old ones does not go on for a second because its rank is in the new."""
-    tables(
-        "path name paid device paid rank 5",
-        "path name free device free rank 9",
-        "rule mode active-standby",
-    )
-    with served(FREE, PAID) as (_, conn):
-        transfer = download(conn, 8 * MB).reached(0.1)
-        tables(
-            "path name paid device paid rank 5",
-            "path name free device free rank 0",
-            "rule mode active-standby",
-        )
-        time.sleep(0.1)
-        before = given(conn)[1]
-        time.sleep(0.3)
-        assert given(conn)[1] == before, counted(conn)
-        transfer.finish().acknowledged()
-
-
 @pytest.mark.parametrize(
     "mode", ["auto", "smallest-delay", "bpf_ecf", "bpf_blest", "bpf_cfs", "bpf_thin", "bpf_rr"]
 )
