@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Steering's functions with one thing wrong each: test_steer.py finds that."""
+
+import pytest
+import test_steer as judge
+from steering import suspects_of
+
+MUTANTS = {
+    "impatient": (
+        "policy/steer.h",
+        "(o->copy && c->age_us >= mps_steer_patience(o))",
+        "o->copy",
+        judge.test_priority_is_patient_with_a_path_in_recovery,
+    ),
+    "patient-for-ever": (
+        "policy/steer.h",
+        ": waited < mps_steer_patience(o))",
+        ": 1)",
+        judge.test_priority_is_patient_with_a_path_in_recovery,
+    ),
+    "idle-or-not": (
+        "policy/steer.h",
+        "const bool done = !c->unacked || ",
+        "const bool done = ",
+        judge.test_what_was_idle_begins_anew,
+    ),
+    "loss-counts-as-alive": (
+        "policy/steer.h",
+        "(how / MPS_STEER_BY_LOSS & loss)",
+        "0",
+        judge.test_lowest_rank_alive,
+    ),
+    "thresholds-by-rank-ignored": (
+        "policy/steer.h",
+        "rank | out * MPS_STEER_KEY_OUT |",
+        "rank |",
+        judge.test_lowest_rank_alive,
+    ),
+    "ranks-ignored": (
+        "policy/steer.h",
+        "return rank | out *",
+        "return out *",
+        judge.test_lowest_rank_alive,
+    ),
+    "backups-before-slow-ones": (
+        "policy/steer.h",
+        "| backup * MPS_STEER_KEY_BACKUP |",
+        "|",
+        judge.test_lowest_rank_alive,
+    ),
+    "backups-help": (
+        "policy/steer.h",
+        "|| next >= MPS_STEER_KEY_OUT)",
+        ")",
+        judge.test_backups_without_a_row_are_no_rank,
+    ),
+    "no-copies-for-what-is-silent": (
+        "policy/steer.h",
+        "((metered | loss) & copy)",
+        "(metered & copy)",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "copies-on-metered": (
+        "policy/steer.h",
+        "((metered | loss) & copy)",
+        "(loss & copy)",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "redundant-but-for-metered": (
+        "policy/steer.h",
+        "o->copy && !mps_steer_copies_all(o->mode)",
+        "o->copy",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "backups-as-others": (
+        "policy/steer.h",
+        "backup << 2 | out << 1",
+        "out << 1",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "never-late": (
+        "policy/steer.h",
+        "done && waited + done > deadline &&",
+        "0 &&",
+        judge.test_overflow_when_the_estimate_is_beyond_the_deadline,
+    ),
+    "always-late": (
+        "policy/steer.h",
+        "done && waited + done > deadline &&",
+        "done &&",
+        judge.test_overflow_when_the_estimate_is_beyond_the_deadline,
+    ),
+    "helps-or-not": (
+        "policy/steer.h",
+        "&& mps_steer_helps_us(c, next) < done",
+        "",
+        judge.test_overflow_only_to_what_helps,
+    ),
+    "waiting-forgotten": (
+        "policy/steer.h",
+        "waited + done >",
+        "done >",
+        judge.test_a_long_transfer_overflows_after_the_deadline,
+    ),
+    "waiting-never-ends": (
+        "policy/steer.h",
+        "!c->unacked || (!more &&",
+        "!c->unacked || (0 &&",
+        judge.test_data_that_finds_room_is_another_matter,
+    ),
+    "silence-forgotten": (
+        "policy/steer.h",
+        "(speaks && done)",
+        "done",
+        judge.test_priority_leaves_a_path_that_is_silent,
+    ),
+    "what-is-silent-delivers": (
+        "policy/steer.h",
+        "mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, limit + 1)",
+        "mps_steer_least(c, MPS_STEER_BY_RANK, 0, limit + 1)",
+        judge.test_a_silent_rank_is_no_help,
+    ),
+    "waits-wrap": (
+        "policy/steer.h",
+        "> MPS_STEER_WAIT_MAX_US)",
+        "> ~0U - 1)",
+        judge.test_the_longest_wait,
+    ),
+    "back-at-once": (
+        "policy/steer.h",
+        ">= MPS_STEER_BACK_US)",
+        ">= 0)",
+        judge.test_standby_comes_back_with_hysteresis,
+    ),
+    "back-never": (
+        "policy/steer.h",
+        ">= MPS_STEER_BACK_US)",
+        "> ~0U - 1)",
+        judge.test_standby_comes_back_with_hysteresis,
+    ),
+    "rtt-before-rank": (
+        "policy/steer.h",
+        "(__u64)mps_steer_rank(p) << 33 | ",
+        "0 | ",
+        judge.test_ranks_pick,
+    ),
+    "unknown-for-ever": (
+        "policy/steer.h",
+        "(mps_wants_first_sample(c, p) ? 0 : known)",
+        "known",
+        judge.test_ranks_pick,
+    ),
+    "copies-note": (
+        "policy/steer.h",
+        "if (!o->copy)",
+        "if (1)",
+        judge.test_copies_leave_what_is_noted,
+    ),
+    "probes-for-nothing": (
+        "policy/steer.h",
+        "p->flags &= ~(metered * MPS_PATH_DUE);",
+        "(void)metered;",
+        judge.test_no_probes_of_metered_paths,
+    ),
+    "as-one-scheduler": (
+        "policy/steer.h",
+        "& 1 ? 1 : 2;",
+        "& 1 ? 1 : 1;",
+        judge.test_a_named_mode_has_its_scheduler_s_limits,
+    ),
+    "as-before": (
+        "policy/steer.h",
+        "s->begun = 0;",
+        "",
+        judge.test_other_tables_end_a_standby,
+    ),
+    "waits-anew": (
+        "policy/steer.h",
+        "if (mode != MPS_STEER_PRIORITY) {",
+        "{",
+        judge.test_other_tables_leave_what_waits,
+    ),
+    "a-row-for-ever": (
+        "policy/match.h",
+        "s->as_bkup == backup &&",
+        "",
+        judge.test_a_row_is_kept_where_it_is_sure,
+    ),
+    "a-row-without-a-route": (
+        "policy/match.h",
+        "if (!current || found & MPS_STEER_ROW_UNSURE)",
+        "if (!current)",
+        judge.test_a_row_is_kept_where_it_is_sure,
+    ),
+    "a-row-of-other-tables": (
+        "policy/match.h",
+        "return current && s",
+        "return s",
+        judge.test_a_row_is_kept_where_it_is_sure,
+    ),
+    "no-hysteresis": (
+        "policy/match.h",
+        "row->rtt_us - row->rtt_us / 8",
+        "row->rtt_us",
+        judge.test_the_rtt_threshold_has_hysteresis,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def suspects(tmp_path_factory):
+    with suspects_of(tmp_path_factory.mktemp("steer"), MUTANTS) as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutant_is_found(name, suspects):
+    with pytest.raises(AssertionError):
+        MUTANTS[name][-1](suspects[name].result())
