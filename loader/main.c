@@ -12,9 +12,9 @@
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "cmd/monitor.h"
-#include "cmd/steer.h"
 #include "kernel/lock.h"
 #include "sched/steer_fields.h"
+#include "sched/steer_verbs.h"
 #include "state/stats.h"
 
 static enum exit_code cmd_help(const struct args *args);
@@ -53,21 +53,26 @@ static const char monitor_details[] =
 #define BEFORE_PAIR " "
 #define BEFORE_FLAG ""
 #define DESCRIBE_MODE(id, name, policy, text) "\n  " name ": " text
+#define VERBS STEER_VERBS(DESCRIBE_VERB)
+#define MATCHES STEER_RULE_MATCHES(DESCRIBE_FIELD)
+#define OPTIONS STEER_RULE_OPTIONS(DESCRIBE_FIELD)
+#define PATH_FIELDS STEER_PATH_FIELDS(DESCRIBE_FIELD)
+#define MODES MPS_STEER_MODES(DESCRIBE_MODE)
 static const char steer_details[] =
 	"Of bpf_steer, which is to be loaded; where no rule matches, a connection has mode auto, and\n"
 	"where no path matches, a subflow has rank 0 and weight 1. The first that matches counts.\n"
 	"What changes is in force for open connections, too, at their next decision; all of it or,\n"
 	"after an error, nothing. The tables go when bpf_steer is unloaded.\n\n"
-	"What to do:" STEER_VERBS(
-		DESCRIBE_VERB) "\n\n"
-			       "Fields by which a rule matches, and which `test` takes, of PREFIX, PORT and MARK one:" STEER_RULE_MATCHES(
-				       DESCRIBE_FIELD) "\n\n"
-						       "Options of a rule, of which it has a mode:" STEER_RULE_OPTIONS(
-							       DESCRIBE_FIELD) "\n\n"
-									       "Fields of a path, of which it has a name:" STEER_PATH_FIELDS(
-										       DESCRIBE_FIELD) "\n\n"
-												       "TIME is a number with s, ms or us behind it. Modes:" MPS_STEER_MODES(
-													       DESCRIBE_MODE);
+	"What to do:" VERBS "\n\n"
+	"Fields by which a rule matches, and which `test` takes, of PREFIX, PORT and MARK one:" MATCHES
+	"\n\nOptions of a rule, of which it has a mode:" OPTIONS
+	"\n\nFields of a path, of which it has a name:" PATH_FIELDS
+	"\n\nTIME is a number with s, ms or us behind it. Modes:" MODES;
+#undef VERBS
+#undef MATCHES
+#undef OPTIONS
+#undef PATH_FIELDS
+#undef MODES
 #undef DESCRIBE_VERB
 #undef DESCRIBE_FIELD
 #undef BEFORE_TEXT

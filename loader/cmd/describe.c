@@ -7,12 +7,12 @@
 #include "cli/config.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
-#include "cmd/steer.h"
 #include "kernel/kern.h"
 #include "kernel/lock.h"
 #include "kernel/registry.h"
 #include "sched/reinject.h"
 #include "sched/steer_fields.h"
+#include "sched/steer_verbs.h"
 
 static const struct {
 	const char *path, *text;

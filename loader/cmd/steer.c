@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/output.h"
+#include "cli/steer_mode.h"
 #include "cli/util.h"
 #include "cmd/commands.h"
-#include "cmd/steer.h"
 #include "kernel/lock.h"
 #include "sched/steer_edit.h"
 #include "sched/steer_notes.h"
+#include "sched/steer_verbs.h"
 
 #define HINT_STEER "`" PROGRAM " help steer` shows how"
 

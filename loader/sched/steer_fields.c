@@ -2,22 +2,12 @@
 /* The fields of a rule. */
 #include <stdio.h>
 #include <string.h>
+#include "cli/steer_mode.h"
 #include "sched/steer_ends.h"
 #include "sched/steer_fields.h"
 #include "sched/steer_objects.h"
 
 #define MAX_DEADLINE_US 3600000000U
-
-static const char *const mode_names[] = {
-#define MODE_NAME(id, name, policy, text) name,
-	MPS_STEER_MODES(MODE_NAME)
-#undef MODE_NAME
-};
-
-const char *steer_mode_name(unsigned int mode)
-{
-	return mode < MPS_NR_STEER_MODES ? mode_names[mode] : "?";
-}
 
 static bool ask_local(struct mps_steer_key *key, const char *value, struct steer_why *why)
 {
@@ -159,7 +149,7 @@ static bool read_mode(void *row, const char *value, struct steer_why *why)
 	__u8 i;
 
 	for (i = 0; i < MPS_NR_STEER_MODES; i++) {
-		if (!strcmp(mode_names[i], value)) {
+		if (!strcmp(steer_mode_name(i), value)) {
 			r->mode = i;
 			return true;
 		}
@@ -167,7 +157,7 @@ static bool read_mode(void *row, const char *value, struct steer_why *why)
 	value_wrong(why, "none of");
 	for (i = 0; i < MPS_NR_STEER_MODES && (at = strlen(why->text)) < sizeof(why->text); i++)
 		snprintf(why->text + at, sizeof(why->text) - at, "%s %s", i ? "," : "",
-			 mode_names[i]);
+			 steer_mode_name(i));
 	return false;
 }
 

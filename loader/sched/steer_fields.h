@@ -143,6 +143,4 @@ void steer_compare(struct steer_compared *c, const struct mps_steer_rule *r,
 bool steer_covers_rule(const struct mps_steer_rule *a, const struct mps_steer_rule *b);
 bool steer_covers_path(const struct mps_steer_path *a, const struct mps_steer_path *b);
 
-const char *steer_mode_name(unsigned int mode);
-
 #endif /* MPS_STEER_FIELDS_H */

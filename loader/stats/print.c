@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include "cli/steer_mode.h"
 #include "kernel/sockets.h"
-#include "sched/steer_fields.h"
 #include "stats/print.h"
 
 /* Ranks: in a narrow terminal what it does now is worth more than what it did. */

@@ -93,6 +93,7 @@ static int its_nftw(const char *top,
 #define statfs(path, fs) its_statfs(path, fs)
 #define nftw(top, visit, fds, flags) its_nftw(top, visit)
 
+#include "../../loader/cli/steer_mode.c"
 #include "../../loader/sched/steer_values.c"
 #include "../../loader/sched/steer_objects.c"
 #include "../../loader/sched/steer_rows.c"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The words of `steer`: what it takes, explains and completes comes from here. */
-#ifndef MPS_CMD_STEER_H
-#define MPS_CMD_STEER_H
+#ifndef MPS_STEER_VERBS_H
+#define MPS_STEER_VERBS_H
 
 /* X(ID, name, what stands behind it, text) */
 #define STEER_VERBS(X)                                                                          \
@@ -19,4 +19,4 @@
 	X(replace, "replace", " FILE", "both tables at once; a line begins with rule or path")  \
 	X(test, "test", " FIELD VALUE ...", "which rule such a connection matches, and why")
 
-#endif /* MPS_CMD_STEER_H */
+#endif /* MPS_STEER_VERBS_H */

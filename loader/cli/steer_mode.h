@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The names of steering's modes (state/steer.h). */
+#ifndef MPS_STEER_MODE_H
+#define MPS_STEER_MODE_H
+
+/* mode: enum mps_steer_mode; "?": there is no such mode. */
+const char *steer_mode_name(unsigned int mode);
+
+#endif /* MPS_STEER_MODE_H */
