@@ -33,23 +33,30 @@ def pytest_addoption(parser):
     parser.addoption("--random-seed", type=int, default=1, help="of test_random.py")
     parser.addoption("--random-steps", type=int, default=25, help="of each of its sequences")
     parser.addoption(
-        "--kernel-only",
-        action="store_true",
-        help="without what is the same on all kernels: ON_ONE_KERNEL",
+        "--sets",
+        default="kernel,policy,command",
+        metavar="SET,...",
+        help="which: kernel, what a kernel has a say in; policy; command",
     )
 
 
 # Where several kernels are tested these run on the last of them. The command with its packages, ...
 OF_THE_COMMAND = (
     "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " monitor names packages privilege runtimes systemd tunables watch"
+    " monitor names packages privilege runtimes steer steer_match systemd tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
 OF_A_POLICY = (
-    "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf thin"
+    "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf steer_modes thin"
 )
-ON_ONE_KERNEL = {f"test_{name}" for name in f"{OF_THE_COMMAND} {OF_A_POLICY}".split()}
+
+
+def set_of(item):
+    name = item.module.__name__.removeprefix("test_")
+    if name in OF_THE_COMMAND.split():
+        return "command"
+    return "policy" if name in OF_A_POLICY.split() else "kernel"
 
 
 def together(item):
@@ -83,8 +90,9 @@ def pytest_collection_modifyitems(config, items):
         item.add_marker(pytest.mark.timeout((600 if virtual else 150) * SLOW))
     mine, parts = map(int, config.getoption("share").split("/"))
     chosen = part_of(items, mine - 1, parts)
-    if config.getoption("kernel_only"):
-        chosen = [i for i in chosen if i.module.__name__ not in ON_ONE_KERNEL]
+    wanted = config.getoption("sets").split(",")
+    assert set(wanted) <= {"kernel", "policy", "command"}, wanted
+    chosen = [i for i in chosen if set_of(i) in wanted]
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
     items[:] = sorted(chosen, key=lambda i: i.get_closest_marker("last") is not None)
 

@@ -73,19 +73,17 @@ do_bench() {
 # typeguard comes with virtme-ng and would be loaded by every pytest.
 pytest=(python3 -m pytest -q -p no:cacheprovider -p no:typeguard -ra --durations=10 --durations-min=20)
 
-# guest_tests KERNEL MARK PART: those of the guest's tests that have the mark, in the guest that they
-# need; PART I/N: one of N parts of them.
+# guest_tests KERNEL NAME SETS PART: those of the guest's tests that are of these sets
+# (tests/guest/conftest.py), in the guest that they need; PART I/N: one of N parts of them.
 guest_tests() {
-	local k=$1 which=$2 part=$3 name=test options=(--must-print) others=() s=0
-	if [ "$which" = virtual_time ]; then
+	local k=$1 name=$2 sets=$3 part=$4 mark='not virtual_time' options=(--must-print) s=0
+	if [[ $name = test-virtual* ]]; then
 		options+=(--virtual-time)
-		name=test-virtual-${part%/*}
+		mark=virtual_time
 	fi
-	# What is the same on all kernels runs on the last of them (tests/guest/conftest.py).
-	[ "$k" = "${kernels[-1]}" ] || others+=(--kernel-only)
-	say "guest tests ($which, part $part) on Linux $k"
-	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$which" \
-		--share "$part" "${others[@]}" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
+	say "guest tests ($mark; $sets; part $part) on Linux $k"
+	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$mark" --sets "$sets" \
+		--share "$part" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
 	# pytest's 5: nothing was selected, as when the arguments name one test.
 	[ $s -ne 5 ] || [ ${#arguments[@]} -eq 0 ] || s=0
 	[ $s -eq 0 ] || say "tests on Linux $k: exit status $s"
@@ -93,21 +91,27 @@ guest_tests() {
 }
 
 # A guest in virtual time keeps one CPU of the host busy, and how fast that is does not matter to
-# it. One in real time is idle for most of the time, and has the machine before the others. So there
-# are two lanes: the guests in real time, one after the other, and beside them those in virtual time,
-# which have the second lane, too, when the first is done.
+# it. One in real time is idle for a good part of the time, and has the machine before the others. So
+# there are lanes: the host tests and the guests in real time where time matters, one after the other;
+# and two beside it for all else, which the first joins when it is done.
 
-# queue_virtual: the parts to do, a line each, "KERNEL PART"
-queue_virtual() {
+# What is the same on all kernels runs on the last of them.
+sets_of() {
+	[ "$1" = "${kernels[-1]}" ] && echo kernel,policy,command || echo kernel
+}
+
+# queue_others: what is for the other lanes, a line each, "KERNEL NAME SETS PART"
+queue_others() {
 	local k i parts=2
 	[ ${#arguments[@]} -eq 0 ] || parts=1
+	echo "${kernels[-1]} test-command command 1/1"
 	for k in "${kernels[@]}"; do
-		for i in $(seq $parts); do echo "$k $i/$parts"; done
-	done >"$build/queue"
+		for i in $(seq $parts); do echo "$k test-virtual-$i $(sets_of "$k") $i/$parts"; done
+	done
 }
 
 # Takes the first line out of the queue.
-next_virtual() {
+next_in_queue() {
 	(
 		flock 7
 		sed -n 1p "$build/queue"
@@ -117,35 +121,35 @@ next_virtual() {
 
 # Does what is in the queue, until it is empty. What the guests print is shown when all is done, so
 # that it does not mix.
-virtual_lane() {
-	local k part status=0 name
-	while read -r k part < <(next_virtual); do
-		name=test-virtual-${part%/*}-$k
-		guest_tests "$k" virtual_time "$part" </dev/null >"$log/$name.out" || status=$?
-		say "guest tests (virtual_time, part $part) on Linux $k: done"
+lane() {
+	local k name sets part status=0
+	while read -r k name sets part < <(next_in_queue); do
+		guest_tests "$k" "$name" "$sets" "$part" </dev/null >"$log/$name-$k.out" || status=$?
+		say "guest tests ($name) on Linux $k: done"
 	done
 	return $status
 }
 
 do_test() {
-	local k status=0 beside=''
-	rm -f "$log"/test-virtual-*.out
-	queue_virtual
+	local k status=0 beside=()
+	rm -f "$log"/test-{virtual,command}-*.out
+	queue_others >"$build/queue"
 	if [ "$(nproc)" -gt 1 ]; then
-		(renice -n 10 $BASHPID >/dev/null; virtual_lane) &
-		beside=$!
+		for k in 1 2; do
+			(renice -n 10 $BASHPID >/dev/null; lane) &
+			beside+=($!)
+		done
 		# What runs in the background does not hear Ctrl-C.
-		trap 'kill $beside' EXIT
+		trap 'kill "${beside[@]}"' EXIT
 	fi
 	say "host tests"
 	in_root make check-host </dev/null || status=$?
 	for k in "${kernels[@]}"; do
-		guest_tests "$k" "not virtual_time" 1/1 || status=$?
+		guest_tests "$k" test "$(sets_of "$k" | sed 's/,command//')" 1/1 || status=$?
 	done
-	virtual_lane || status=$?
-	[ -z "$beside" ] || wait "$beside" || status=$?
+	lane || status=$?
+	for k in "${beside[@]}"; do wait "$k" || status=$?; done
 	trap - EXIT
-	cat "$log"/test-virtual-*.out
+	cat "$log"/test-{command,virtual}-*.out
 	return "$status"
 }
-
