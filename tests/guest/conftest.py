@@ -47,9 +47,7 @@ OF_THE_COMMAND = (
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
-OF_A_POLICY = (
-    "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf steer_modes thin"
-)
+OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf steer_modes thin"
 
 
 def set_of(item):
