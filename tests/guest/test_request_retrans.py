@@ -44,9 +44,13 @@ def test_every_answer_and_the_rate(labs, probe):
     """
     # What the slow path holds at the end is outstanding when the fast one is idle.
     lab = labs(Path(0.5, 20), Path(20, 20)).endpoints()
+    answered = (ASKED, NO_DATA, ALREADY, BUSY)
     with connection(lab) as conn:
-        for _ in range(3):
+        for times in range(20):
             upload(conn, SIZE // 4).finish().acknowledged()
+            # how often the socket is busy then hangs on the machine
+            if times > 1 and all(answers(probe)[answer] for answer in answered):
+                break
         again = info(conn.client).bytes_retrans
         copies = lab.client.mib("MPTCPRetrans")
     assert again > 0
@@ -54,7 +58,7 @@ def test_every_answer_and_the_rate(labs, probe):
     count = answers(probe)
     assert count[OTHER] == 0, count
     # INVALID: the handshakes of subflows, of which nobody knows the connection
-    for answer in (ASKED, NO_DATA, ALREADY, BUSY):
+    for answer in answered:
         assert count[answer] > 0, count
     assert copies > 0
     granted = [probe.u64("connections", key, 3) for key in probe.keys("connections")]
