@@ -104,8 +104,12 @@ sets_of() {
 queue_others() {
 	local k i parts=2
 	[ ${#arguments[@]} -eq 0 ] || parts=1
-	echo "${kernels[-1]} test-command command 1/1"
-	for k in "${kernels[@]}"; do
+	# of those in real time one at once
+	for i in $(seq $parts); do
+		echo "${kernels[-1]} test-command-$i command $i/$parts"
+		echo "${kernels[0]} test-virtual-$i $(sets_of "${kernels[0]}") $i/$parts"
+	done
+	for k in "${kernels[@]:1}"; do
 		for i in $(seq $parts); do echo "$k test-virtual-$i $(sets_of "$k") $i/$parts"; done
 	done
 }
