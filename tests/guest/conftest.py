@@ -26,6 +26,9 @@ def pytest_configure(config):
     )
 
 
+SETS = ("kernel", "policy", "packages", "command")
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
@@ -34,16 +37,16 @@ def pytest_addoption(parser):
     parser.addoption("--random-steps", type=int, default=25, help="of each of its sequences")
     parser.addoption(
         "--sets",
-        default="kernel,policy,command",
+        default=",".join(SETS),
         metavar="SET,...",
-        help="which: kernel, what a kernel has a say in; policy; command",
+        help="which: kernel, what a kernel has a say in; policy; packages; command",
     )
 
 
-# Where several kernels are tested these run on the last of them. The command with its packages, ...
+# Where several kernels are tested these run on the last of them. The command, ...
 OF_THE_COMMAND = (
     "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " monitor names packages privilege runtimes steer steer_match systemd tunables watch"
+    " monitor names privilege runtimes steer steer_match systemd tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
@@ -52,6 +55,8 @@ OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit lab many policies policy qu
 
 def set_of(item):
     name = item.module.__name__.removeprefix("test_")
+    if name == "packages":
+        return name  # it takes what the host's tests have built
     if name in OF_THE_COMMAND.split():
         return "command"
     return "policy" if name in OF_A_POLICY.split() else "kernel"
@@ -89,7 +94,7 @@ def pytest_collection_modifyitems(config, items):
     mine, parts = map(int, config.getoption("share").split("/"))
     chosen = part_of(items, mine - 1, parts)
     wanted = config.getoption("sets").split(",")
-    assert set(wanted) <= {"kernel", "policy", "command"}, wanted
+    assert set(wanted) <= set(SETS), wanted
     chosen = [i for i in chosen if set_of(i) in wanted]
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
     items[:] = sorted(chosen, key=lambda i: i.get_closest_marker("last") is not None)

@@ -97,7 +97,7 @@ guest_tests() {
 
 # What is the same on all kernels runs on the last of them.
 sets_of() {
-	[ "$1" = "${kernels[-1]}" ] && echo kernel,policy,command || echo kernel
+	[ "$1" = "${kernels[-1]}" ] && echo kernel,policy,packages,command || echo kernel
 }
 
 # queue_others: what is for the other lanes, a line each, "KERNEL NAME SETS PART"
