@@ -262,9 +262,7 @@ __noinline int steer_classify(struct mptcp_sock *msk MPS_TRUSTED, struct mps_con
 	rule = mps_steer_find_rule(t, &k);
 	if (rule - 1 < MPS_STEER_RULES)
 		mode = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].mode;
-	/* load-balancing without weights goes by rates */
-	if (mode >= MPS_NR_STEER_MODES || (mode == MPS_STEER_BALANCE && !t->weighted))
-		mode = MPS_STEER_AUTO;
+	mode = mode < MPS_NR_STEER_MODES ? mps_steer_mode_at_work(t, mode) : MPS_STEER_AUTO;
 	mps_steer_begin(&st->priv, mode, rule, t->generation);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
