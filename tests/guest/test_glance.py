@@ -29,8 +29,8 @@ def looked(request, suffix):
 
 
 def check(found):
-    assert not found["differed"], found
-    assert found["agreed"] > 50 + 20 * found["moved"], found
+    assert not found["differed"], str(found)
+    assert found["agreed"] > 50 + 20 * found["moved"], str(found)
     return found
 
 
@@ -71,4 +71,4 @@ def test_more_subflows_than_a_snapshot_has_take_the_full_look(labs, looked):
         download(conn, SIZE).finish().acknowledged()
     found = looked()
     assert found["agreed"] == before["agreed"], (before, found)
-    assert not found["differed"], found
+    assert not found["differed"], str(found)

@@ -10,7 +10,7 @@ MPS_COMMON_TUNABLES(500, 2, 1);
 MPS_TUNABLE_FIXED(which, 0, 0, 1, 1, "0: the policy of bpf_minrtt, 1: that of bpf_ecf");
 MPS_TUNABLE(agreed, 0, 0, 1000000000, 1, "glances that said what the decision said");
 MPS_TUNABLE(differed, 0, 0, 1000000000, 1, "glances that did not");
-MPS_TUNABLE(moved, 0, 0, 1000000000, 1, "glances that a second one takes back");
+MPS_TUNABLE(moved, 0, 0, 1000000000, 1, "of neither kind: a segment came in between");
 MPS_TUNABLE(missed, 0, 0, 1000000000, 1, "waits for room that took a full look");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
@@ -27,15 +27,31 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 
 MPS_POLICY(closer, .pick = pick, .fills_queues = true);
 
+/* Another with each segment that comes in, is acknowledged or queued. */
+static __always_inline __u64 mark_of(const struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	__u64 mark = msk->wnd_end + msk->snd_una;
+
+	mps_for_each_subflow(subflow, msk) {
+		const struct tcp_sock *tp = mps_tcp(subflow);
+
+		if (tp)
+			mark += tp->segs_in + tp->snd_una + tp->write_seq;
+	}
+	return mark;
+}
+
 static __always_inline int t_glance_send(struct mptcp_sock *msk)
 {
 	struct mps_conn_store *st = mps_store(msk, &closer);
-	__u64 decided, waited;
+	__u64 decided, waited, mark;
 	__u32 waits, as_said;
 	int ret;
 
 	if (!st)
 		return mps_send_stateless(msk);
+	mark = mark_of(msk);
 	waits = mps_glance(msk, st);
 	decided = st->counter[MPS_C_DECISIONS];
 	waited = st->counter[MPS_C_WAIT_NO_ROOM];
@@ -46,7 +62,7 @@ static __always_inline int t_glance_send(struct mptcp_sock *msk)
 		missed += as_said;
 	else if (as_said && !st->memo.doubt && st->memo.wnd_end == (__u32)msk->wnd_end)
 		agreed++;
-	else if (!mps_glance(msk, st))
+	else if (mark != mark_of(msk))
 		moved++; /* an acknowledgement came between the two: nobody holds TCP's lock */
 	else
 		differed++;
