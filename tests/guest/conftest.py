@@ -50,7 +50,12 @@ OF_THE_COMMAND = (
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
-OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit lab many policies policy queueaware sndbuf steer_modes thin"
+OF_A_POLICY = (
+    "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
+)
+# Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
+# copies of everything, copies of the end, tables. That each can be loaded test_verifier.py sees.
+FOR_ALL = ("bpf_ecf", "bpf_redundant", "bpf_cfs", "bpf_steer")
 
 
 def set_of(item):
@@ -59,7 +64,9 @@ def set_of(item):
         return name  # it takes what the host's tests have built
     if name in OF_THE_COMMAND.split():
         return "command"
-    return "policy" if name in OF_A_POLICY.split() else "kernel"
+    every = getattr(item, "callspec", None) and item.callspec.params.get("every")
+    of_a_policy = name in OF_A_POLICY.split() or (every and every not in FOR_ALL)
+    return "policy" if of_a_policy else "kernel"
 
 
 def together(item):
