@@ -45,7 +45,7 @@ struct mps_path {
 	__u32 inflight; /* segments in flight (tcp_packets_in_flight()) */
 	__u32 unsent;	/* bytes given to this subflow that TCP has not sent */
 	__u32 rate;	/* most that it delivered lately in bytes/s; 0: unknown */
-	__u32 metric;	/* what the scheduler itself measures (MPS_PATH_METRIC), or 0 */
+	__u32 metric;	/* what the policy itself measures (.metric), or 0 */
 	union {
 		__u32 min_rtt_us; /* get_send: the lowest RTT of the last minutes, ~0: unknown */
 		__u32 behind; /* get_retrans, CARRIED: bytes that it was given after the fragment */

@@ -2,7 +2,7 @@
 /*
  * Fixed-width types for code that is compiled three times: for BPF, for the
  * loader and for the host tests. BPF brings its own definitions (from
- * bpf/kernel/structs.h), user space takes the kernel's UAPI ones.
+ * bpf/kernel/types.h), user space takes the kernel's UAPI ones.
  */
 #ifndef MPS_TYPES_H
 #define MPS_TYPES_H

@@ -84,7 +84,7 @@ struct mps_priv {
 /*
  * What the frame remembers of a connection; low halves of sequence numbers. The peer's
  * data-level window: state/peer_window.h. A retransmission pass that may go on to the next
- * fragment: frame.h.
+ * fragment: frame/pass.h.
  */
 struct mps_memo {
 	__u32 wnd_end;	     /* the window, as far as it is granted */

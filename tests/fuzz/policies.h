@@ -26,7 +26,7 @@ struct policy {
 	void (*complete)(struct draw *d, struct mps_conn *c, void *priv);
 	struct mps_verdict (*pick)(const struct mps_conn *c, struct mps_priv *priv);
 	void (*check)(const struct mps_conn *c, const void *priv);
-	bool tail; /* copies wait until all is given out (MPS_COPIES_TAIL) */
+	bool tail; /* copies wait until all is given out (.copies_tail) */
 	bool fills_queues;
 };
 

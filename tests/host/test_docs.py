@@ -11,7 +11,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "build/mptcp-sched"
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("*.md"))]
 NAMES = [str(d.relative_to(TOP)) for d in DOCUMENTS]
 
 
