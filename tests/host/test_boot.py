@@ -3,6 +3,9 @@
 
 import io
 import os
+import py_compile
+import re
+import struct
 
 import image
 
@@ -13,6 +16,17 @@ def archive(top):
     cpio.tree(str(top), lambda path: False)
     cpio.close()
     return out.getvalue()
+
+
+def compiled(top):
+    out = io.BytesIO()
+    image.Cpio(out).compiled(str(top))
+    return out.getvalue()
+
+
+def names(cpio):
+    found = re.findall(rb"070701[0-9a-f]{104}([^\0]+)\0", cpio)
+    return [f"/{name.decode()}" for name in found]
 
 
 def test_times_are_not_in_the_archive_but_those_that_python_reads(tmp_path):
@@ -28,3 +42,17 @@ def test_times_are_not_in_the_archive_but_those_that_python_reads(tmp_path):
     assert archive(tmp_path) == before
     os.utime(module, (2_000_000, 2_000_000))
     assert archive(tmp_path) != before
+
+
+def test_what_is_compiled_goes_with_the_time_that_its_source_has_there(tmp_path):
+    module, gone = tmp_path / "module.py", tmp_path / "gone.py"
+    for file in (module, gone):
+        file.write_text("x = 1\n")
+        py_compile.compile(file)
+    (pyc,) = (tmp_path / "__pycache__").glob("module.*.pyc")
+    gone.unlink()
+    assert names(compiled(tmp_path)) == [str(pyc.parent), str(pyc)]
+    assert struct.pack("<III", 0, 1, len("x = 1\n")) in compiled(tmp_path)
+    module.write_text("x = 2\n")
+    os.utime(module, (1, 1))
+    assert not names(compiled(tmp_path))

@@ -265,6 +265,11 @@ def parse_arguments():
         help="file for what the guest writes to its port of that name, at once",
     )
     parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="virtual time: with what Python has compiled of the project; benchmarks start without",
+    )
+    parser.add_argument(
         "--selftests",
         help="the directory of build/selftests that a guest in virtual time has",
     )

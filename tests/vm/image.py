@@ -4,6 +4,7 @@
 import os
 import re
 import stat
+import struct
 from pathlib import Path
 
 SRC = Path("/src")
@@ -40,6 +41,14 @@ SKIP_MODULES = re.compile(
 )
 
 
+# Of a compiled module: a magic number, flags, and time and size of its source (PEP 552).
+HEADER = 16
+
+
+def of_source(st):
+    return struct.pack("<III", 0, int(st.st_mtime) & 0xFFFFFFFF, st.st_size & 0xFFFFFFFF)
+
+
 class Cpio:
     """Writes an initramfs archive ("newc")."""
 
@@ -70,7 +79,8 @@ class Cpio:
             return
         # Guests with the same files are the same to the last instruction, whenever those were
         # written: the project is installed again at each build. Only what Python compares with what
-        # it has compiled keeps its time; those files are Debian's, and the project's are not compiled.
+        # it has compiled keeps its time; those files are Debian's. The project's are compiled for
+        # tests only, and told of this time.
         own = str(source).endswith(".py") and not str(source).startswith(f"{SRC}/")
         self.entry(name, st.st_mode, data, int(st.st_mtime) if own else 1)
 
@@ -82,6 +92,17 @@ class Cpio:
                 full = os.path.join(where, name)
                 if not skip(full):
                     self.path(full, full)
+
+    def compiled(self, top):
+        """What Python, or pytest, has compiled of modules that have not changed since."""
+        for pyc in sorted(Path(top).rglob("__pycache__/*.pyc")):
+            source = pyc.parent.parent / f"{pyc.name.partition('.')[0]}.py"
+            data = pyc.read_bytes()
+            if not source.exists() or data[4:HEADER] != of_source(source.stat()):
+                continue
+            folder = str(pyc.parent)
+            self.entry(folder, 0o040755, mtime=1)
+            self.entry(str(pyc), 0o100644, data[:8] + struct.pack("<I", 1) + data[12:], mtime=1)
 
     def close(self):
         self.entry("TRAILER!!!", 0)
@@ -107,6 +128,8 @@ def write_initramfs(out, args, files):
     for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
         cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
     cpio.tree("/src", skip_source)
+    if args.compiled:
+        cpio.compiled("/src")
     # What was built of the project, but not roots, logs or results of earlier runs.
     if BUILD.is_dir():
         cpio.entry(str(BUILD), 0o040755, mtime=1)
