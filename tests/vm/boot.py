@@ -146,7 +146,7 @@ def virtme_command(args, work):
     os.environ["PATH"] = f"{work}:{os.environ['PATH']}"
     cmd = ["virtme-run", "--kimg", args.image or args.kernel]
     cmd += ["--mods", "auto", "--force-initramfs", "--name", "mptcp-vm"]
-    cmd += ["--memory", f"{args.memory}M", "--cpus", str(os.cpu_count() or 1)]
+    cmd += ["--memory", f"{args.memory}M", "--cpus", str(args.cpus)]
     # Writable for build/out; for all else there is the overlay, which guest-init mounts.
     cmd += ["--rw", "--overlay-rwdir", "/", "--disable-microvm", "--disable-monitor"]
     options = [*KERNEL_OPTIONS, f"init={INIT}", f"VMDIR={work}"]
@@ -258,6 +258,9 @@ def parse_arguments():
     parser.add_argument("--shell", action="store_true")
     parser.add_argument("--must-print", action="store_true", help="no output is a failure")
     parser.add_argument("--timeout", type=int, default=600)
+    parser.add_argument(
+        "--cpus", type=int, default=os.cpu_count() or 1, help="in real time; in virtual time it is one"
+    )
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
     parser.add_argument(

@@ -49,7 +49,7 @@ each() {
 do_bench() {
 	local first=${arguments[0]:-} limit=3600 k status=0 options=()
 	case $first in
-	cost | segments | quality | bulk | stress | outage | timeline | many | soak)
+	cost | segments | quality | bulk | stress | outage | pause | timeline | many | soak)
 		[ "$first" != soak ] || limit=36000
 		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
 		return
@@ -81,6 +81,8 @@ guest_tests() {
 		options+=(--virtual-time --compiled)
 		mark=virtual_time
 	fi
+	# The command does one thing after the other: a second CPU waits for the first, and keeps the host's busy.
+	[[ $name != test-command* ]] || options+=(--cpus 1)
 	say "guest tests ($mark; $sets; part $part) on Linux $k"
 	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$mark" --sets "$sets" \
 		--share "$part" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
