@@ -50,9 +50,7 @@ OF_THE_COMMAND = (
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
-OF_A_POLICY = (
-    "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
-)
+OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
 # Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
 # copies of everything, copies of the end, tables. That each can be loaded test_verifier.py sees.
 FOR_ALL = ("bpf_ecf", "bpf_redundant", "bpf_cfs", "bpf_steer")

@@ -259,7 +259,10 @@ def parse_arguments():
     parser.add_argument("--must-print", action="store_true", help="no output is a failure")
     parser.add_argument("--timeout", type=int, default=600)
     parser.add_argument(
-        "--cpus", type=int, default=os.cpu_count() or 1, help="in real time; in virtual time it is one"
+        "--cpus",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="in real time; in virtual time it is one",
     )
     parser.add_argument("--memory", type=int, default=2048, help="MB")
     parser.add_argument("--name", default="run", help="of the log files")
