@@ -195,6 +195,7 @@ def compiled(has_get_send, tmp_path_factory):
                 HERE / "bpf" / f"{name}.bpf.c",
                 "-o",
                 out,
+                timeout=140,  # clang is slow where the CPU is emulated
             )
             made[name, *options] = out
         return made[name, *options]

@@ -23,13 +23,13 @@ SLOW = int(os.environ.get("VM_SLOW", "1"))
 SERVICE = {4: "10.99.0.1", 6: "fd99::1"}
 
 
-def run(*command, stdin=None, check=True):
+def run(*command, stdin=None, check=True, timeout=60):
     done = subprocess.run(
         command,
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60 * SLOW,
+        timeout=timeout * SLOW,
         check=False,
     )
     if check and done.returncode:
