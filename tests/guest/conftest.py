@@ -22,6 +22,9 @@ def pytest_configure(config):
         "markers", "virtual_time: runs only in a guest whose clock counts instructions"
     )
     config.addinivalue_line(
+        "markers", "each_kernel: for every scheduler, also where four stand for all"
+    )
+    config.addinivalue_line(
         "markers", "last: switches on what cannot be switched off again in this guest"
     )
 
@@ -52,7 +55,7 @@ OF_THE_COMMAND = (
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
 OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
 # Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
-# copies of everything, copies of the end, tables. That each can be loaded test_verifier.py sees.
+# copies of everything, copies of the end, tables. What the verifier says of each is the kernel's own.
 FOR_ALL = ("bpf_ecf", "bpf_redundant", "bpf_cfs", "bpf_steer")
 
 
@@ -63,8 +66,8 @@ def set_of(item):
     if name in OF_THE_COMMAND.split():
         return "command"
     every = getattr(item, "callspec", None) and item.callspec.params.get("every")
-    of_a_policy = name in OF_A_POLICY.split() or (every and every not in FOR_ALL)
-    return "policy" if of_a_policy else "kernel"
+    for_the_rest = every and every not in FOR_ALL and not item.get_closest_marker("each_kernel")
+    return "policy" if for_the_rest or name in OF_A_POLICY.split() else "kernel"
 
 
 def together(item):

@@ -61,6 +61,7 @@ def carries_again(lab, conn, i, seconds=40):
     return times == 2
 
 
+@pytest.mark.each_kernel
 def test_the_verifier_is_soon_done(every):
     """Of the scheduler's programs: one loop with branches in it can make that ten times as much.
 
