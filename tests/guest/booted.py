@@ -17,7 +17,22 @@ from lab import run, until
 # Of its own for the first process of all, and seen as such from inside.
 OWN = tuple(f"--{kind}" for kind in ("mount", "pid", "net", "cgroup", "uts", "ipc"))
 # Not the kernel's settings, which are the guest's and which other tests count on, and no logins.
-MASKED = ("systemd-sysctl.service", "systemd-logind.service", "getty.target")
+# Nor what a boot would do for others and takes half of it: caches, file systems, modules.
+MASKED = (
+    "systemd-sysctl.service",
+    "systemd-logind.service",
+    "getty.target",
+    "ldconfig.service",
+    "systemd-journal-catalog-update.service",
+    "systemd-modules-load.service",
+    "kmod-static-nodes.service",
+    "dev-hugepages.mount",
+    "dev-mqueue.mount",
+    "sys-kernel-config.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "sys-fs-fuse-connections.mount",
+)
 CGROUP = Path("/sys/fs/cgroup/booted")
 # In a cgroup of its own, with what a container's manager would have mounted for it, and a bpffs,
 # which systemd mounts before all else on a machine, and in no container.
@@ -60,7 +75,8 @@ class Booted:
                 stderr=subprocess.STDOUT,
             )
         try:
-            until(self.is_up, 90, "systemd is up")
+            # Each look starts two programs, where the guest has one CPU.
+            until(self.is_up, 300, "systemd is up", every=1)
         except BaseException:
             self.close()
             raise

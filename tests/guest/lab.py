@@ -38,7 +38,7 @@ def run(*command, stdin=None, check=True, timeout=60):
     return done
 
 
-def until(condition, seconds, what):
+def until(condition, seconds, what, every=0.02):
     """Polls; returns what the condition returned. A deadline is not a measure."""
     deadline = time.monotonic() + seconds * SLOW
     while True:
@@ -47,7 +47,7 @@ def until(condition, seconds, what):
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds * SLOW} s: {what}")
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 @dataclass(frozen=True)

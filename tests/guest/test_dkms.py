@@ -7,8 +7,8 @@ That it builds for a kernel that does not run is a test of the host (test_deb.py
 import shutil
 from pathlib import Path
 
+import dkms
 import pytest
-from conftest import TOP
 from installed import BRIDGE, sends_with_ecf
 from lab import run
 from privateroot import PrivateRoot
@@ -39,11 +39,7 @@ def root(_shared, by_the_bridge, lab, kernel_release):
 
 @pytest.fixture
 def installed(root, kernel_release):
-    (archive,) = (TOP / "build/deb").glob("mptcp-sched-dkms_*.deb")
-    run("dpkg-deb", "--extract", archive, root.root)
-    (source,) = (root.root / "usr/src").glob("mptcp-sched-bpf-*")
-    name, version = source.name.rsplit("-", 1)
-    root.run("dkms", "install", f"{name}/{version}", "-k", kernel_release, timeout=1500)
+    dkms.install(root, kernel_release, timeout=1500)
     return root.run("modinfo", "-n", BRIDGE).stdout.strip()
 
 

@@ -92,7 +92,7 @@ def is_applied(machine, value):
     return machine.scheduler() == "bpf_ecf" and beta(machine) == value
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root):
     first = boot(CONF % 0.5)
     assert is_applied(first, 0.5)
@@ -104,7 +104,7 @@ def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root):
     assert is_applied(again, 0.75)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_the_exporter_serves_what_the_machine_does(boot):
     machine = boot(CONF % 1)
     state = machine.unit(EXPORTER, "ActiveState", "MainPID")
@@ -121,7 +121,7 @@ def test_the_exporter_serves_what_the_machine_does(boot):
     assert sent == [SIZE], (text, machine.journal(EXPORTER), machine.journal(APPLY))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot):
     machine = boot("[load]\nbpf_ecf = bta=1\n[root]\nscheduler = bpf_ecf\n")
     assert machine.unit(APPLY, "ActiveState", "Result") == ["failed", "exit-code"]

@@ -68,8 +68,8 @@ class PrivateRoot:
             run("umount", "--lazy", where)
         shutil.rmtree(self.top)
 
-    def run(self, *command, timeout=60):
-        env = {"PATH": os.environ["PATH"], "DEBIAN_FRONTEND": "noninteractive"}
+    def run(self, *command, timeout=60, env=None):
+        env = {"PATH": os.environ["PATH"], "DEBIAN_FRONTEND": "noninteractive"} | (env or {})
         return run("chroot", self.root, *command, env=env, timeout=timeout)
 
     def without_the_project(self):

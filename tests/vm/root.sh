@@ -23,7 +23,7 @@ boot=(
 	virtme-ng qemu-system-x86 virtiofsd busybox-static
 )
 build=(
-	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms zstd
+	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms ccache zstd
 	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev libmicrohttpd-dev libmnl-dev
 )
 run=(
