@@ -29,7 +29,7 @@ def pytest_configure(config):
     )
 
 
-SETS = ("kernel", "policy", "packages", "command")
+SETS = ("kernel", "every", "policy", "packages", "command")
 
 
 def pytest_addoption(parser):
@@ -42,11 +42,12 @@ def pytest_addoption(parser):
         "--sets",
         default=",".join(SETS),
         metavar="SET,...",
-        help="which: kernel, what a kernel has a say in; policy; packages; command",
+        help="which: kernel, what a kernel has a say in; every, tests for every scheduler, with four of"
+        " them; policy; packages; command",
     )
 
 
-# Where several kernels are tested these run on the last of them. The command, ...
+# Where several kernels are tested all but the first two sets run on the last of them. The command, ...
 OF_THE_COMMAND = (
     "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
     " monitor names privilege runtimes steer steer_match systemd tunables watch"
@@ -55,8 +56,9 @@ OF_THE_COMMAND = (
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
 OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
 # Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
-# copies of everything, copies of the end, tables. What the verifier says of each is the kernel's own.
-FOR_ALL = ("bpf_ecf", "bpf_redundant", "bpf_cfs", "bpf_steer")
+# copies of everything, copies of the end, tables. Where several kernels are tested they stand for all
+# on the first, and all others are tested on the last. What the verifier says is each kernel's own.
+FOR_ALL = ("bpf_minrtt", "bpf_redundant", "bpf_cfs", "bpf_steer")
 
 
 def set_of(item):
@@ -65,9 +67,12 @@ def set_of(item):
         return name  # it takes what the host's tests have built
     if name in OF_THE_COMMAND.split():
         return "command"
+    if name in OF_A_POLICY.split():
+        return "policy"
     every = getattr(item, "callspec", None) and item.callspec.params.get("every")
-    for_the_rest = every and every not in FOR_ALL and not item.get_closest_marker("each_kernel")
-    return "policy" if for_the_rest or name in OF_A_POLICY.split() else "kernel"
+    if not every or item.get_closest_marker("each_kernel"):
+        return "kernel"
+    return "every" if every in FOR_ALL else "policy"
 
 
 def together(item):

@@ -12,8 +12,6 @@ from pathlib import Path
 from privateroot import PrivateRoot
 
 TOP = Path(__file__).resolve().parents[2]
-# Debian's kernel headers ask for the first.
-CCACHE = {"DEBIAN_KERNEL_USE_CCACHE": "1", "CCACHE_DIR": str(TOP / "build/ccache")}
 
 
 def install(root, kernel, timeout):
@@ -22,8 +20,7 @@ def install(root, kernel, timeout):
     root.run("dpkg-deb", "--extract", archive, "/")
     (source,) = (root.root / "usr/src").glob("mptcp-sched-bpf-*")
     name, version = source.name.rsplit("-", 1)
-    command = ["dkms", "install", f"{name}/{version}", "-k", kernel]
-    root.run(*command, timeout=timeout, env=CCACHE)
+    root.run("dkms", "install", f"{name}/{version}", "-k", kernel, timeout=timeout)
 
 
 def main():

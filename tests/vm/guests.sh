@@ -97,9 +97,12 @@ guest_tests() {
 # there are lanes: the host tests and the guests in real time where time matters, one after the other;
 # and two beside it for all else, which the first joins when it is done.
 
-# What is the same on all kernels runs on the last of them.
+# What is the same on all kernels runs on the last of them; of the tests for every scheduler each
+# kernel has its share.
 sets_of() {
-	[ "$1" = "${kernels[-1]}" ] && echo kernel,policy,packages,command || echo kernel
+	local every=,every
+	[ ${#kernels[@]} -eq 1 ] || every=
+	[ "$1" = "${kernels[-1]}" ] && echo "kernel$every,policy,packages,command" || echo kernel,every
 }
 
 # queue_others: what is for the other lanes, a line each, "KERNEL NAME SETS PART"
