@@ -3,7 +3,7 @@
 # make                      the command and the schedulers, into build/
 # make kmod KVER=...        the bridge module for an installed headers package
 # make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
-# make check-host           tests that need no VM; make lint: formatters, linters
+# make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
@@ -29,7 +29,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod kmod-install check-host lint format clean
+.PHONY: all bpf loader kmod kmod-install check-host lint format clean help
 
 all: loader bpf docs bench-obj guest-obj
 
@@ -94,7 +94,11 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run tests/selftests/bin/ip)
 
 check-host:
-	$(Q)$(PYTHON) -m pytest -q -ra tests/host
+	$(Q)$(PYTHON) -m pytest -q -ra $(if $(T),$(T:%=tests/host/test_%.py),tests/host)
+
+# What the head of this file says.
+help:
+	$(Q)sed -n '/^# make/,/^$$/s/^# \{0,1\}//p' Makefile
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(C_SOURCES)

@@ -23,7 +23,9 @@ usage() {
 
 		commands
 		  demo     downloads over two emulated paths, one table of what each scheduler makes of them
-		  test     host tests, then all tests in the guest; the guest's verdict is the exit status
+		  test     host tests, then all tests in the guest; the guest's verdict is the exit status.
+		           test NAME...: these alone, each where it runs; NAME is rr for test_rr.py,
+		           rr::test_turns_go_round for one of its tests
 		  smoke    a few tests that say whether all of it works on a kernel, and whether what it
 		           takes from the kernel is there: one line for each kernel chosen
 		  bench    the lab: bench [SCENARIO...] [--scheduler WORD] [--seed N] [--full], then a report;
@@ -85,6 +87,8 @@ say() {
 . tests/vm/which-kernel.sh
 # shellcheck source=tests/vm/guests.sh
 . tests/vm/guests.sh
+# shellcheck source=tests/vm/named.sh
+. tests/vm/named.sh
 # shellcheck source=tests/vm/smoke.sh
 . tests/vm/smoke.sh
 # shellcheck source=tests/vm/watch.sh
@@ -122,6 +126,7 @@ kernel_option=
 debug=0
 virtual=()
 arguments=()
+names=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help) usage; exit 0 ;;
@@ -149,6 +154,8 @@ while [ $# -gt 0 ]; do
 	*)
 		if [[ $command = bench || $command = fuzz || $command = native || $command = selftests ]]; then
 			arguments+=("$1")
+		elif [ "$command" = test ]; then
+			names+=("$1")
 		elif [ -n "$command" ]; then
 			usage_error "unexpected '$1'"
 		else
@@ -167,6 +174,7 @@ esac
 [[ "$command ${arguments[0]:-}" != bench\ @(many|soak) ]] || memory=${memory:-8192}
 memory=${memory:-2048}
 [[ $timeout =~ ^[0-9]*$ && $memory =~ ^[0-9]+$ && $slow =~ ^[1-9][0-9]*$ ]] || usage_error "not a number"
+find_tests
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ $debug = 0 ] || [ "$command" = native ] || usage_error "--debug is for native"
 [ "$command" = smoke ] || [[ $kernel != every && $kernel != ci ]] || usage_error "--kernel $kernel is for smoke"
@@ -194,6 +202,6 @@ shell) each shell 0 "${virtual[@]}" --shell -- bash -i ;;
 demo) each demo 900 --virtual-time --must-print -- python3 -m mptcplab demo "${arguments[@]}" ;;
 bench) do_bench ;;
 selftests) do_selftests ;;
-test) do_test ;;
+test) if [ ${#names[@]} -gt 0 ]; then do_named_tests; else do_test; fi ;;
 smoke) do_smoke ;;
 esac

@@ -69,3 +69,11 @@ def test_many_kernels_are_for_smoke(word):
     done = vmtest("test", "--kernel", word)
     assert done.returncode == 2
     assert f"--kernel {word} is for smoke" in done.stderr
+
+
+def test_a_test_that_is_not_there():
+    """Told before anything is built."""
+    done = vmtest("test", "vmtest", "nobody.py::test_x")
+    assert done.returncode == 2 and done.stdout == ""
+    said = "no test 'nobody.py::test_x': neither tests/host nor tests/guest has test_nobody.py"
+    assert said in done.stderr

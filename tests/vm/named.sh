@@ -1,0 +1,48 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+#
+# `test NAME...`: some tests by name, each where it runs; a part of vmtest.sh, whose variables these are.
+
+# find_tests: fills host=() and guests=(), a file for each of names=() or two: a name may be rr,
+# test_rr or a path, and have ::TEST behind.
+find_tests() {
+	local name file found
+	host=() guests=()
+	for name in "${names[@]}"; do
+		file=$(basename "${name%%::*}" .py)
+		file=test_${file#test_}.py
+		found=0
+		if [ -e "tests/host/$file" ]; then host+=("tests/host/$file${name#"${name%%::*}"}") found=1; fi
+		if [ -e "tests/guest/$file" ]; then guests+=("tests/guest/$file${name#"${name%%::*}"}") found=1; fi
+		[ $found = 1 ] || usage_error "no test '$name': neither tests/host nor tests/guest has $file"
+	done
+}
+
+# has_tests MARK TEST...: the mark selects some of these.
+has_tests() {
+	local mark=$1 s=0
+	shift
+	in_root "${pytest[@]}" --collect-only -m "$mark" "$@" </dev/null >"$log/named.log" 2>&1 || s=$?
+	[ $s -eq 0 ] || [ $s -eq 5 ] || { cat "$log/named.log"; exit $s; }
+	return $s
+}
+
+# named_in_guest NAME MARK [boot.py option...] -- TEST...: on each kernel wanted, where the mark selects any.
+named_in_guest() {
+	local name=$1 mark=$2 options=(--must-print)
+	shift 2
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	! has_tests "$mark" "$@" ||
+		each "$name" 3600 "${options[@]}" -- "${pytest[@]}" -m "$mark" "$@" "${arguments[@]}"
+}
+
+do_named_tests() {
+	local status=0
+	[ ${#host[@]} -eq 0 ] || in_root "${pytest[@]}" "${host[@]}" "${arguments[@]}" </dev/null || status=$?
+	[ ${#guests[@]} -eq 0 ] || {
+		named_in_guest test 'not virtual_time' -- "${guests[@]}" || status=$?
+		named_in_guest test-virtual virtual_time --virtual-time --compiled -- "${guests[@]}" || status=$?
+	}
+	return $status
+}
