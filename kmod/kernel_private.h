@@ -63,6 +63,11 @@ enum {
 #define MSB_FUNCTIONS_STALE(S)
 #endif
 
+/* P(name): where probes are put: pass.c, restart.c */
+#define MSB_PROBED(P)      \
+	P(__mptcp_retrans) \
+	P(tcp_cwnd_restart)
+
 /* D(name): helpers that programs may call and that are in nobody's exports */
 #define MSB_PROTOS(D)                  \
 	D(bpf_sk_storage_get_proto)    \
@@ -134,6 +139,10 @@ void msb_pool_put_back(struct msb_request *r);
 /* pass.c */
 int msb_watch_passes(void);
 void msb_forget_passes(void);
+
+/* restart.c */
+int msb_watch_restarts(void);
+void msb_forget_restarts(void);
 
 /* kfuncs.c; native: vmlinux has the API, so only the bridge's own kfuncs */
 int msb_register_kfuncs(struct btf *vmlinux, bool native);

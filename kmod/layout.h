@@ -78,6 +78,7 @@
 	F(tcp_sock, is_mptcp)                     \
 	F(tcp_sock, mss_cache)                    \
 	B(tcp_sock, nonagle)                      \
+	F(tcp_sock, snd_cwnd_stamp)               \
 	F(tcp_sock, snd_nxt)                      \
 	F(tcp_sock, write_seq)                    \
 	F(netns_ipv4, sysctl_tcp_wmem)            \
@@ -86,6 +87,7 @@
 	B(mptcp_ext, use_map)                     \
 	MSB_HOOK_FIELDS(F)                        \
 	F(mptcp_sched_ops, name)                  \
+	F(mptcp_sched_ops, owner)                 \
 	F(mptcp_sched_ops, init)                  \
 	F(mptcp_sched_ops, release)
 

@@ -143,18 +143,30 @@ static int msb_check_kernel(struct btf *vmlinux)
 		       ?: msb_find_flags();
 }
 
+static int msb_register(struct btf *vmlinux, bool native)
+{
+	int err = msb_register_kfuncs(vmlinux, native);
+
+	if (!err && !native)
+		err = msb_register_struct_ops();
+	return err ?: msb_register_clock();
+}
+
 static int msb_start(struct btf *vmlinux, bool native)
 {
-	int err = msb_start_requests();
+	int err = msb_watch_restarts();
 
 	if (err)
 		return err;
-	err = msb_register_kfuncs(vmlinux, native);
-	if (!err && !native)
-		err = msb_register_struct_ops();
-	err = err ?: msb_register_clock();
+	err = msb_start_requests();
 	if (err)
-		msb_stop_requests();
+		goto no_requests;
+	err = msb_register(vmlinux, native);
+	if (!err)
+		return 0;
+	msb_stop_requests();
+no_requests:
+	msb_forget_restarts();
 	return err;
 }
 
@@ -186,6 +198,7 @@ static int __init msb_init(void)
 static void __exit msb_exit(void)
 {
 	msb_stop_requests();
+	msb_forget_restarts();
 	msb_forget_ops();
 }
 

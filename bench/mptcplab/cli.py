@@ -16,6 +16,7 @@ one guest, one table
   bulk      goodput of long transfers in both directions, against the kernel's default
   stress    long transfers over paths that lose, reorder and fail: does all of it arrive?
   outage    a path that fails and comes back: gaps, delays, and when it is used again
+  pause     the download after a pause: how far did the windows fall?
   timeline  what each path brought when, in one download
   many      what show and stats take among 1,000 namespaces and 10,000 connections
   soak      connections by the million: does anything grow?
@@ -35,6 +36,7 @@ BENCHMARKS = (
     "bulk",
     "stress",
     "outage",
+    "pause",
     "timeline",
     "many",
     "soak",

@@ -62,8 +62,8 @@ def fields(kmod, options):
 
 
 def functions(kmod, options):
-    tables = ["MSB_FUNCTIONS(S)", "MSB_API_FUNCTIONS(S)"]
-    return re.findall(r"\bS\((\w+),", expanded(kmod / "kernel_private.h", options, tables))
+    tables = ["MSB_FUNCTIONS(S)", "MSB_API_FUNCTIONS(S)", "MSB_PROBED(S)"]
+    return re.findall(r"\bS\((\w+)[,)]", expanded(kmod / "kernel_private.h", options, tables))
 
 
 def kfuncs(kmod, options):

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""After a pause a subflow's window is restarted once, as TCP's is, in virtual time."""
+
+import socket
+import time
+from pathlib import Path as File
+
+import pytest
+from lab import Path
+from traffic import IPPROTO_MPTCP, connection, upload
+
+pytestmark = pytest.mark.virtual_time
+SPARED = File("/sys/module/mptcp_sched_bpf/parameters/restarts_spared")
+LONG = Path(20, 200, limit=700)
+SIZE = 2 << 20
+PAUSES = (1, 3)
+
+
+def spared():
+    return int(SPARED.read_text())
+
+
+def seconds_after(lab, pause, protocol=IPPROTO_MPTCP):
+    with connection(lab, protocol) as conn:
+        upload(conn, SIZE).finish()
+        time.sleep(pause)
+        begun = time.monotonic()
+        upload(conn, SIZE).finish()
+        return time.monotonic() - begun
+
+
+@pytest.mark.parametrize("pause", PAUSES)
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
+def test_it_takes_as_long_as_with_plain_tcp(labs, _shared, name, pause):
+    """Not less, as with no restart at all; with one per segment some 1.5 times as long."""
+    _shared.need(name)
+    lab = labs(LONG)
+    plain = seconds_after(lab, pause, socket.IPPROTO_TCP)
+    lab.client.scheduler = name
+    before = spared()
+    mine = seconds_after(lab, pause)
+    assert spared() > before
+    assert 0.95 * plain < mine < 1.15 * plain, (mine, plain)
+
+
+def test_another_scheduler_s_windows_are_left_alone(labs, _shared):
+    _shared.need("bpf_minrtt")
+    lab = labs(LONG)
+    before = spared()
+    for protocol in (IPPROTO_MPTCP, socket.IPPROTO_TCP):
+        seconds_after(lab, PAUSES[0], protocol)
+    assert spared() == before
