@@ -124,7 +124,7 @@ def test_a_dead_path_is_given_up_and_taken_back(slow_second, every):
     Where the core leaves that to the scheduler (6.12), the bridge drives it: seen
     to fail with its check for stale subflows taken out. It takes five rounds of the
     timer without an answer, so the other path is a slow one; where all is repaired
-    before, by copies or by chance, there are no such rounds.
+    before, by copies or by chance, there are no such rounds. The last answer may come after the first.
     """
     with (
         slow_second.lent(every) as lab,
@@ -136,7 +136,7 @@ def test_a_dead_path_is_given_up_and_taken_back(slow_second, every):
         kill()
         upload(conn, SIZE).finish(60).acknowledged()
         given_up = lab.client.mib("SubflowStale") > stale
-        assert given_up or rounds(conn) - before < 5
+        assert given_up or rounds(conn) - before < 6
         revive()
         assert carries_again(lab, conn, 1)
 
