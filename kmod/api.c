@@ -243,6 +243,19 @@ MSB_KFUNC int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us)
 }
 
 /*
+ * Have the windows of the connection that @ssk, a subflow, belongs to restarted once per pause, as
+ * TCP's are, and not once per segment that is queued behind it. Connections with a scheduler of
+ * BPF have that without being asked. It holds until the connection is closed; nothing is done
+ * twice.
+ *
+ * 0: so it is. -EINVAL: not an MPTCP subflow.
+ */
+MSB_KFUNC int bpf_mptcp_restart_once(struct sock *ssk)
+{
+	return msb_restart_once(ssk);
+}
+
+/*
  * Which retransmission pass is the call of get_retrans about @sk that this is? To be asked
  * once per call: the first after the worker began is the first of a pass, all others belong
  * to the pass of the call before.

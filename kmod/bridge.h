@@ -20,6 +20,7 @@ struct work_struct;
 	K(bpf_mptcp_subflow_tcp, KF_RET_NULL | KF_RCU_PROTECTED | KF_TRUSTED_ARGS) \
 	K(bpf_mptcp_expand_sndbuf, 0)                                              \
 	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)                                        \
+	K(bpf_mptcp_restart_once, KF_TRUSTED_ARGS)                                 \
 	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS)                                 \
 	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
 
@@ -99,6 +100,9 @@ int msb_retrans_pass(struct sock *sk);
 
 /* watch.c */
 int msb_watch(struct sock *sk, unsigned int slack_us);
+
+/* restart.c */
+int msb_restart_once(struct sock *ssk);
 
 /* sndbuf.c */
 int msb_expand_sndbuf(struct sock *ssk, unsigned int bytes);

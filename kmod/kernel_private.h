@@ -36,6 +36,7 @@ enum {
 	MSB_PASS_ASKED = BITS_PER_LONG - 2, /* the worker's next pass is that one */
 	MSB_IN_PASS = BITS_PER_LONG - 3,    /* get_retrans was called in this pass (pass.c) */
 	MSB_WATCHED = BITS_PER_LONG - 4,    /* somebody will look at its subflows (watch.c) */
+	MSB_ONCE = BITS_PER_LONG - 5,	    /* windows restart once per pause (restart.c) */
 };
 
 /* S(name, type of result, arguments): what every kernel must have */

@@ -75,7 +75,7 @@ int msb_find_flags(void)
 		pr_notice(
 			"no MPTCP socket to try its flags on (%d; net.mptcp.enabled?): rtx_bit=%u and fallback_bit=%u are taken to be right\n",
 			err, msb_work_rtx, msb_fallback_done);
-		return msb_work_rtx < MSB_IN_PASS && msb_fallback_done < MSB_IN_PASS ? 0 : -EINVAL;
+		return msb_work_rtx < MSB_ONCE && msb_fallback_done < MSB_ONCE ? 0 : -EINVAL;
 	}
 	err = msb_find_work_rtx(sock->sk) ?: msb_find_fallback(sock->sk);
 	if (err)

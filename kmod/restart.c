@@ -8,7 +8,7 @@
  * finds it idle and halves the window anew: it ends at ten segments, however short the pause.
  *
  * So who has queued something already, and has restarted less than an RTO ago, is told that it was
- * not idle at all. Only subflows of connections with a BPF scheduler.
+ * not idle at all. Only subflows of connections with a BPF scheduler, or for which a program asked.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -38,6 +38,23 @@ static const struct kernel_param_ops msb_spared_ops = { .get = msb_get_spared };
 module_param_cb(restarts_spared, &msb_spared_ops, NULL, 0444);
 MODULE_PARM_DESC(restarts_spared, "halvings of a window that were the second of one pause");
 
+/* Under RCU, or where the subflow cannot go: its connection is there for as long. */
+int msb_restart_once(struct sock *ssk)
+{
+	struct mptcp_sock *msk;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	msk = msb_conn_of(ssk);
+	if (msk) {
+		if (!test_bit(MSB_ONCE, msb_flags(msk)))
+			set_bit(MSB_ONCE, msb_flags(msk));
+		err = 0;
+	}
+	rcu_read_unlock();
+	return err;
+}
+
 #ifdef MSB_SECOND_ARGUMENT
 
 /* Under the lock of the subflow, which has nothing in flight. */
@@ -50,12 +67,13 @@ static bool msb_has_restarted(const struct sock *ssk)
 	       tcp_jiffies32 - tp->snd_cwnd_stamp <= inet_csk(ssk)->icsk_rto;
 }
 
-static bool msb_is_scheduled_by_bpf(const struct sock *ssk)
+static bool msb_restarts_once(const struct sock *ssk)
 {
-	const struct mptcp_sock *msk = msb_conn_of(ssk);
+	struct mptcp_sock *msk = msb_conn_of(ssk);
 	const struct mptcp_sched_ops *sched = msk ? msb_sched(msk) : NULL;
 
-	return sched && sched->owner == BPF_MODULE_OWNER;
+	return msk &&
+	       (test_bit(MSB_ONCE, msb_flags(msk)) || (sched && sched->owner == BPF_MODULE_OWNER));
 }
 
 /* tcp_cwnd_restart(sk, delta): that many jiffies without anything sent. Without preemption. */
@@ -63,7 +81,7 @@ static int msb_window_restarts(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct sock *ssk = (const struct sock *)regs_get_kernel_argument(regs, 0);
 
-	if (msb_is_scheduled_by_bpf(ssk) && msb_has_restarted(ssk)) {
+	if (msb_restarts_once(ssk) && msb_has_restarted(ssk)) {
 		MSB_SECOND_ARGUMENT(regs) = 0;
 		atomic_long_inc(&msb_restarts_spared);
 	}

@@ -4,7 +4,8 @@
  * default --reinject`. At each segment that arrives on an MPTCP subflow, when
  * nothing is left to give out, it looks at the connection's subflows, and asks
  * for a retransmission pass where a copy pays (common/reinject.h), or a short end is
- * held back. What is sent, and where, decides the default's own get_retrans.
+ * held back. What is sent, and where, decides the default's own get_retrans. Their windows
+ * restart once per pause, too.
  *
  * It is the ACK clock of the scheduler "default" (kmod/clock.c). A namespace that did
  * not opt in costs each of its segments one look into a hash. Nothing of a
@@ -40,6 +41,7 @@
 char _license[] SEC("license") = "GPL";
 
 extern int bpf_mptcp_request_retrans(struct sock *sk) __weak __ksym;
+extern int bpf_mptcp_restart_once(struct sock *ssk) __weak __ksym;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -284,6 +286,8 @@ void BPF_PROG(reinject, struct sock *sk, const struct sk_buff *skb)
 	/* the TCP header is where the data of the packet begins; its acknowledgement */
 	if (!m || bpf_probe_read_kernel(&news.ack, sizeof(news.ack), skb->data + 8))
 		return;
+	if (bpf_ksym_exists(bpf_mptcp_restart_once))
+		bpf_mptcp_restart_once(sk);
 	count(ns, MPS_R_LOOKS);
 	una = (__u32)msk->snd_una;
 	news.tp = tp;

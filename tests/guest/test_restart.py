@@ -6,6 +6,7 @@ import time
 from pathlib import Path as File
 
 import pytest
+from command import ok
 from lab import Path
 from traffic import IPPROTO_MPTCP, connection, upload
 
@@ -29,14 +30,29 @@ def seconds_after(lab, pause, protocol=IPPROTO_MPTCP):
         return time.monotonic() - begun
 
 
+@pytest.fixture
+def using(_shared):
+    """using(words, lab): the client's scheduler, as `use` takes it."""
+    undo = []
+
+    def use(words, lab):
+        name, *options = words.split()
+        _shared.need(*[name] * (name != "default"))
+        ok("use", name, *options, "--netns", lab.client.name)
+        undo.append(lab.client.name)
+
+    yield use
+    for net in undo:
+        ok("use", "default", "--netns", net)
+
+
 @pytest.mark.parametrize("pause", PAUSES)
-@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf"])
-def test_it_takes_as_long_as_with_plain_tcp(labs, _shared, name, pause):
+@pytest.mark.parametrize("words", ["bpf_minrtt", "bpf_ecf", "default --reinject"])
+def test_it_takes_as_long_as_with_plain_tcp(labs, using, words, pause):
     """Not less, as with no restart at all; with one per segment some 1.5 times as long."""
-    _shared.need(name)
     lab = labs(LONG)
     plain = seconds_after(lab, pause, socket.IPPROTO_TCP)
-    lab.client.scheduler = name
+    using(words, lab)
     before = spared()
     mine = seconds_after(lab, pause)
     assert spared() > before
