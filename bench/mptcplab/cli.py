@@ -6,6 +6,7 @@ the lab: experiments over emulated paths, in guests whose clock is virtual
   report [RESULTS...]    the report of what there is
   compare A B            what got better or worse from one result file to another
   list                   the scenarios
+  readme [DEMO.json]     the README's table and picture, from a result of the demo
   guest PLAN STREAM      the part of `run` in a guest
 
 one guest, one table
@@ -27,7 +28,7 @@ import sys
 
 from mptcplab import result
 
-LAB = ("run", "report", "compare", "list")
+LAB = ("run", "report", "compare", "list", "readme")
 BENCHMARKS = (
     "demo",
     "cost",

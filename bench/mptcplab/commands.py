@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab's commands: run, report, compare, list; see cli.py."""
+"""The lab's commands: run, report, compare, list, readme; see cli.py."""
 
 import argparse
 import sys
@@ -79,7 +79,22 @@ def listing(argv):
     return 0
 
 
-COMMANDS = {"run": run, "report": report, "compare": compare, "list": listing}
+def readme(argv):
+    from mptcplab.report import readme as page
+
+    p = argparse.ArgumentParser(prog="vmtest.sh bench readme")
+    p.add_argument("result", nargs="?", type=Path, help="of the demo (bench/results/demo.json)")
+    page.write(p.parse_args(argv).result)
+    return 0
+
+
+COMMANDS = {
+    "run": run,
+    "report": report,
+    "compare": compare,
+    "list": listing,
+    "readme": readme,
+}
 
 
 def main(name, argv):

@@ -19,6 +19,8 @@ def facts():
         "virtual_time": os.environ.get("VM_VIRTUAL_TIME") == "1",
         # The guest has no git; None where nobody said.
         "commit": os.environ.get("VM_COMMIT") or None,
+        # Nor the day: its clock is virtual.
+        "date": os.environ.get("VM_DATE") or None,
     }
 
 

@@ -54,7 +54,7 @@ def test_list_has_every_scenario():
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["warp"], "lab: no command 'warp', there are: run report compare list guest"),
+        (["warp"], "lab: no command 'warp', there are: run report compare list readme guest"),
         (["report", "nosuch.jsonl"], "lab: nosuch.jsonl: No such file or directory"),
     ],
 )

@@ -358,6 +358,7 @@ def main():
         "PYTHONPATH": f"{SRC}/bench:{SRC}/tests/vm",
         "VM_VIRTUAL_TIME": "1" if args.virtual_time else "0",
         "VM_COMMIT": commit(),
+        "VM_DATE": time.strftime("%Y-%m-%d", time.gmtime()),
         "VM_SLOW": str(args.slow),
     }
     if args.virtual_time:

@@ -54,7 +54,7 @@ do_bench() {
 		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
 		return
 		;;
-	list | report | compare)
+	list | report | compare | readme)
 		in_root python3 -m mptcplab "${arguments[@]}" </dev/null
 		return
 		;;

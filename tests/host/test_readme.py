@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The README's figures are those of the demo's result that is committed, and the picture's, too."""
+
+import json
+import re
+
+from mptcplab.report import readme
+
+
+def told():
+    return json.loads(readme.RESULT.read_text())
+
+
+def texts_of(svg):
+    return re.findall(r"<text [^>]*>([^<]*)</text>", svg.read_text())
+
+
+def test_the_table():
+    text = readme.README.read_text()
+    block = text.partition(readme.BEGIN)[2].partition(readme.END)[0]
+    assert block == "\n".join(readme.told_lines(told())) + "\n"
+    assert f"]({readme.PICTURE.relative_to(readme.SRC)})" in text
+
+
+def test_the_picture(tmp_path):
+    readme.draw(told(), tmp_path / "again.svg")
+    texts = texts_of(readme.PICTURE)
+    assert texts == texts_of(tmp_path / "again.svg")
+    largest = [r for r in told()["results"] if r["size"] == "1M"]
+    assert len(largest) == 8
+    for row in largest:
+        assert f"{row['mean']:.3f} s" in texts
+
+
+def test_another_result_would_be_noticed(tmp_path):
+    other = told()
+    other["results"][-1]["mean"] *= 2
+    readme.draw(other, tmp_path / "other.svg")
+    assert texts_of(readme.PICTURE) != texts_of(tmp_path / "other.svg")
+    assert "\n".join(readme.told_lines(other)) not in readme.README.read_text()
