@@ -81,6 +81,11 @@ say() {
 	printf '[%4d s] %s\n' $((SECONDS - started)) "$*" >&2
 }
 
+# For results: the root cannot see a work tree's repository elsewhere.
+tree_commit() {
+	git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
+}
+
 # shellcheck source=tests/vm/root-and-build.sh
 . tests/vm/root-and-build.sh
 # shellcheck source=tests/vm/which-kernel.sh

@@ -15,9 +15,7 @@ fuzz_tools_script() {
 }
 
 do_fuzz() {
-	local commit
 	locked step "installing what fuzz targets need" fuzz-tools.log in_root sh -euxc "$(fuzz_tools_script)"
 	locked step "building the fuzz targets" fuzz-build.log in_root make -j2 fuzz-build
-	commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
-	in_root python3 tests/fuzz/fuzz_run.py --commit "$commit" "${arguments[@]}" </dev/null
+	in_root python3 tests/fuzz/fuzz_run.py --commit "$(tree_commit)" "${arguments[@]}" </dev/null
 }

@@ -5,16 +5,15 @@
 # What became of each goes to build/out/smoke/NAME, of which kernel_table.py makes the table.
 
 do_smoke() {
-	local name release runs status=0 out=$build/out/smoke commit
+	local name release runs status=0 out=$build/out/smoke
 	[ -z "$image" ] || die "smoke takes kernels of tests/vm/kernels.toml"
 	rm -rf "$out" "$build"/out/smoke-*.xml
 	mkdir -p "$out"
 	while read -r name release runs <&3; do
 		smoke_one "$name" "$release" "$runs" || status=1
 	done 3< <(printf '%s\n' "${chosen[@]}")
-	commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
-	in_root python3 tests/vm/kernel_table.py --commit "$commit" --command "./vmtest.sh smoke --kernel $kernel" \
-		build/out/smoke build/out/kernels.json </dev/null || status=1
+	in_root python3 tests/vm/kernel_table.py --commit "$(tree_commit)" \
+		--command "./vmtest.sh smoke --kernel $kernel" build/out/smoke build/out/kernels.json </dev/null || status=1
 	return $status
 }
 
