@@ -55,12 +55,19 @@ static enum exit_code take_seconds(double *seconds, double min, const char *opti
 	return usage(option, why, value);
 }
 
-static enum exit_code take_number(unsigned int *number, const char *option, const char *value)
+static enum exit_code take_number(unsigned int *number, unsigned int min, unsigned int max,
+				  const char *option, const char *value)
 {
-	if (!*value || strlen(value) > 5 || strspn(value, "0123456789") != strlen(value))
-		return usage(option, "not a number from 0 to 99999: ", value);
-	*number = (unsigned int)atoi(value);
-	return EX_OK;
+	char why[80];
+
+	/* so many digits fit */
+	if (*value && strlen(value) < 10 && strspn(value, "0123456789") == strlen(value)) {
+		*number = (unsigned int)atoi(value);
+		if (*number >= min && *number <= max)
+			return EX_OK;
+	}
+	snprintf(why, sizeof(why), "not a number from %u to %u: ", min, max);
+	return usage(option, why, value);
 }
 
 /* The second value would replace the first in silence; --set may come once per tunable. */
@@ -131,9 +138,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 	case OPT_INTERVAL:
 		return take_seconds(&args->interval, 0.1, "--interval", value);
 	case OPT_NAMESPACES:
-		return take_number(&args->namespaces, "--namespaces", value);
+		return take_number(&args->namespaces, 0, 99999, "--namespaces", value);
 	case OPT_PATHS:
-		return take_number(&args->paths, "--paths", value);
+		return take_number(&args->paths, 0, 99999, "--paths", value);
 	case OPT_PER_CONNECTION:
 		args->per_connection = true;
 		break;
