@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The command: loader/main.c and, each built upon the ones behind it, the folders cmd (a file per
-# command), sched and stats, kernel, cli; the skeletons of loader/bpf/*.bpf.c and, embedded, every
-# object of $(BPF_OBJS). A new scheduler in bpf/schedulers/ needs no change here.
+# command), sched, stats and trace, kernel, cli; the skeletons of loader/bpf/*.bpf.c and, embedded,
+# every object of $(BPF_OBJS). A new scheduler in bpf/schedulers/ needs no change here.
 
 L := $(B)/loader
 LOADER_LIBS := libbpf json-c libcap inih libmnl
@@ -15,7 +15,7 @@ LIBBPF ?= -l:libbpf.a
 LIBMNL ?= -l:libmnl.a
 LOADER_LDLIBS = $(LIBBPF) $(LIBMNL) $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
 
-LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats cmd,loader/$(d)/*.c))
+LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats trace cmd,loader/$(d)/*.c))
 LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o
 LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/bpf/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
 

@@ -12,10 +12,12 @@
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "cmd/monitor.h"
+#include "cmd/trace.h"
 #include "kernel/lock.h"
 #include "sched/steer_fields.h"
 #include "sched/steer_verbs.h"
 #include "state/stats.h"
+#include "trace/print.h"
 
 static enum exit_code cmd_help(const struct args *args);
 
@@ -43,6 +45,19 @@ static const char monitor_details[] =
 	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
 	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
 	"Events:" MONITOR_EVENTS(DESCRIBE);
+#undef DESCRIBE
+
+#define DESCRIBE(id, name, text) "\n  " name ": " text
+static const char trace_details[] =
+	"One line per decision of the schedulers that are loaded, with what it was made on, until it\n"
+	"is interrupted. What is attached to them for that is gone with this command; without it\n"
+	"nothing is. --connection, --netns and --port are looked at in the kernel, from a\n"
+	"connection's first decision on. Decisions that come faster than they can be printed are\n"
+	"lost, and counted.\n\n"
+	"Bytes of a connection: what is to be given out (pending), what the peer's window takes\n"
+	"(window), what is not acknowledged (unacked), and the fragment that is next, of copies the\n"
+	"oldest (unit). \"glance\": no path had room, and the policy was not asked.\n\n"
+	"What was decided:" TRACE_VERDICTS(DESCRIBE) "\n\nEvents of --json:" TRACE_EVENTS(DESCRIBE);
 #undef DESCRIBE
 
 #define DESCRIBE_VERB(id, name, words, text) "\n  " name words ": " text
@@ -147,6 +162,11 @@ const struct command commands[] = {
 	  "tell of schedulers, connections and paths of one namespace as things happen",
 	  monitor_details, OPT_BIT(NETNS) | OPT_BIT(INTERVAL), 0, 0, CAPS_LOOK | CAP_BIT(EVENTS),
 	  cmd_monitor },
+	{ "trace", "", "show each decision of the schedulers, and what it was made on",
+	  trace_details,
+	  OPT_BIT(CONNECTION) | OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(PORT) |
+		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH),
+	  0, 0, CAPS_STATS, cmd_trace },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
 		  OPT_BIT(PER_CONNECTION),

@@ -33,6 +33,13 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_PATHS] = { "paths", 0, "MAX", "paths with a label, per namespace and scheduler (16)" },
 	[OPT_PER_CONNECTION] = { "per-connection", 0, NULL,
 				 "counters of every live connection as well" },
+	[OPT_CONNECTION] = { "connection", 0, "TOKEN",
+			     "only the connection with this token, as `stats` shows it" },
+	[OPT_PORT] = { "port", 0, "PORT", "only connections with this port, of either end" },
+	[OPT_LIMIT] = { "limit", 0, "NUMBER", "end after so many decisions" },
+	[OPT_SAMPLE] = { "sample", 0, "NUMBER", "one decision of so many, by chance" },
+	[OPT_EACH_PATH] = { "each-path", 'p', NULL,
+			    "text: a line for each path below its decision" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -68,6 +75,17 @@ static enum exit_code take_number(unsigned int *number, unsigned int min, unsign
 	}
 	snprintf(why, sizeof(why), "not a number from %u to %u: ", min, max);
 	return usage(option, why, value);
+}
+
+/* As `stats` shows it, or as `ss` and `ip mptcp` do: without 0x. */
+static enum exit_code take_token(unsigned int *token, const char *option, const char *value)
+{
+	const char *digits = strncmp(value, "0x", 2) ? value : value + 2;
+
+	if (*digits && strlen(digits) <= 8 &&
+	    strspn(digits, "0123456789abcdefABCDEF") == strlen(digits))
+		*token = (unsigned int)strtoul(digits, NULL, 16);
+	return *token ? EX_OK : usage(option, "not a token, of up to eight hex digits: ", value);
 }
 
 /* The second value would replace the first in silence; --set may come once per tunable. */
@@ -141,6 +159,17 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_number(&args->namespaces, 0, 99999, "--namespaces", value);
 	case OPT_PATHS:
 		return take_number(&args->paths, 0, 99999, "--paths", value);
+	case OPT_CONNECTION:
+		return take_token(&args->token, "--connection", value);
+	case OPT_PORT:
+		return take_number(&args->port, 1, 65535, "--port", value);
+	case OPT_LIMIT:
+		return take_number(&args->limit, 1, 999999999, "--limit", value);
+	case OPT_SAMPLE:
+		return take_number(&args->sample, 1, 999999999, "--sample", value);
+	case OPT_EACH_PATH:
+		args->each_path = true;
+		break;
 	case OPT_PER_CONNECTION:
 		args->per_connection = true;
 		break;

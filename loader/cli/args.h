@@ -27,6 +27,11 @@ enum opt_id {
 	OPT_NAMESPACES,
 	OPT_PATHS,
 	OPT_PER_CONNECTION,
+	OPT_CONNECTION,
+	OPT_PORT,
+	OPT_LIMIT,
+	OPT_SAMPLE,
+	OPT_EACH_PATH,
 	NR_OPTS
 };
 
@@ -59,6 +64,9 @@ struct args {
 	double interval;		/* seconds; 0: the command's own */
 	unsigned int namespaces, paths; /* how many get a label */
 	bool per_connection;
+	unsigned int token, port;   /* 0: any */
+	unsigned int limit, sample; /* 0: none */
+	bool each_path;
 	char **argv; /* of the whole command */
 	const char *set[MAX_SETS];
 	unsigned int nr_set;

@@ -17,6 +17,7 @@ enum exit_code cmd_steer(const struct args *args);
 enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_monitor(const struct args *args);
+enum exit_code cmd_trace(const struct args *args);
 enum exit_code cmd_exporter(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
 

@@ -20,6 +20,7 @@
 #define cmd_show given
 #define cmd_stats given
 #define cmd_monitor given
+#define cmd_trace given
 #define cmd_exporter given
 #define cmd_doctor given
 #include "../../loader/main.c"
@@ -74,6 +75,9 @@ enum exit_code given(const struct args *args)
 	claim(is_seconds(args, OPT_INTERVAL, args->interval, 0.1), "a time");
 	claim(args->timeout >= 0 && args->timeout <= 86400, "a time to wait");
 	claim(args->namespaces <= 99999 && args->paths <= 99999, "a number");
+	claim(args->port <= 65535, "a port");
+	claim(args->limit <= 999999999 && args->sample <= 999999999, "a number");
+	claim(!(args->given & 1U << OPT_CONNECTION) == !args->token, "a token");
 	claim(!args->help && !args->version, "these do nothing else");
 	claim(!!args->netns + !!args->container + args->all_netns <= 1, "one place");
 	if (args->listen)

@@ -22,7 +22,7 @@ def pytest_configure(config):
         "markers", "virtual_time: runs only in a guest whose clock counts instructions"
     )
     config.addinivalue_line(
-        "markers", "each_kernel: for every scheduler, also where four stand for all"
+        "markers", "each_kernel: also where the newest kernel, or four schedulers, stand for all"
     )
     config.addinivalue_line(
         "markers", "last: switches on what cannot be switched off again in this guest"
@@ -50,7 +50,7 @@ def pytest_addoption(parser):
 # Where several kernels are tested all but the first two sets run on the last of them. The command, ...
 OF_THE_COMMAND = (
     "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " monitor names privilege runtimes steer steer_match systemd tunables watch"
+    " monitor names privilege runtimes steer steer_match systemd trace tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
@@ -65,12 +65,14 @@ def set_of(item):
     name = item.module.__name__.removeprefix("test_")
     if name == "packages":
         return name  # it takes what the host's tests have built
+    if item.get_closest_marker("each_kernel"):
+        return "kernel"
     if name in OF_THE_COMMAND.split():
         return "command"
     if name in OF_A_POLICY.split():
         return "policy"
     every = getattr(item, "callspec", None) and item.callspec.params.get("every")
-    if not every or item.get_closest_marker("each_kernel"):
+    if not every:
         return "kernel"
     return "every" if every in FOR_ALL else "policy"
 

@@ -136,6 +136,26 @@ CASES = {
         ["stats", "--watch", "never"], USAGE, "run", "--watch", "seconds", "help"),
     "events of no namespace": (
         ["monitor", "--netns", "nosuch"], FAILED, "monitor", "nosuch", "no such network namespace", "ip netns"),
+    "decisions of no namespace": (
+        ["trace", "--netns", "nosuch"], FAILED, "trace", "nosuch", "no such network namespace", "ip netns"),
+    "decisions of no token": (
+        ["trace", "--connection", "web"], USAGE, "run", "--connection", "not a token", "help"),
+    "decisions of token 0": (
+        ["trace", "--connection", "0x0"], USAGE, "run", "--connection", "not a token", "help"),
+    "decisions of a token too long": (
+        ["trace", "--connection", "123456789"], USAGE, "run", "--connection", "not a token", "help"),
+    "decisions of a connection that is not there": (
+        ["trace", "--connection", "0x1"], FAILED, "trace", "0x00000001", "no connection", "stats"),
+    "decisions of no port": (
+        ["trace", "--port", "http"], USAGE, "run", "--port", "not a number from 1 to 65535", "help"),
+    "port 0": (["trace", "--port", "0"], USAGE, "run", "--port", "from 1 to 65535", "help"),
+    "port too large": (
+        ["trace", "--port", "65536"], USAGE, "run", "--port", "from 1 to 65535", "help"),
+    "no decision at all": (
+        ["trace", "--limit", "0"], USAGE, "run", "--limit", "not a number from 1", "help"),
+    "one decision of none": (
+        ["trace", "--sample", "-1"], USAGE, "run", "--sample", "not a number from 1", "help"),
+    "decisions by a word": (["trace", "all"], USAGE, "run", "trace", "too many", "help"),
     "exporter without an address": (
         ["exporter", "--listen", ""], USAGE, "listen at", "--listen", "no address", "ADDR:PORT"),
     "exporter without a port": (
@@ -237,6 +257,7 @@ def test_error_as_text(case, words, net):
         ["unload", "bpf_minrtt"],
         ["use", "bpf_minrtt"],
         ["stats"],
+        ["trace"],
         ["set", "bpf_minrtt", "penalise=0"],
         ["get", "bpf_minrtt"],
         ["apply"],

@@ -12,6 +12,7 @@ import unicodedata
 import pytest
 from command import PROGRAM, ok, sched
 from lab import Netns, run, until
+from tracer import trace
 from traffic import make_socket
 
 # Clears the screen, begins a line, sets colours by a control of eight bits; and no UTF-8.
@@ -108,6 +109,7 @@ def test_statistics_and_events(nasty):
         [PROGRAM, "monitor", "--netns", nasty.name], stdout=subprocess.PIPE, text=True
     )
     with (
+        trace("--netns", nasty.name) as traced,
         contextlib.closing(make_socket(nasty, 4)) as server,
         contextlib.closing(make_socket(nasty, 4)) as client,
     ):
@@ -121,6 +123,9 @@ def test_statistics_and_events(nasty):
         assert FOUND in check_plain(done.out)
         (conn, *_) = check_json(sched("--json", "stats", "--netns", nasty.name).out)["connections"]
         assert conn["netns"] == NASTY.decode(errors="replace")
+        traced.end()
+        assert {e["netns"] for e in traced.decisions()} == {conn["netns"]}
+        check_plain("".join(traced.lines))
     monitor.send_signal(signal.SIGINT)
     check_plain(monitor.communicate(timeout=30)[0])
     ok("use", "default", "--netns", nasty.name)

@@ -14,6 +14,7 @@ from command import PIN_DIR, STRACE, available, ok, sched
 from hygiene import BPFFS, pins
 from lab import run
 from test_monitor import Monitor
+from tracer import trace
 from traffic import connection, info, upload
 
 PERMISSION = 4
@@ -41,9 +42,9 @@ LINES = {
 }
 # What they are about must be there.
 OF_LOADED = {name: "bpf_minrtt" for name in ("unload", "set", "get")} | {"steer": "bpf_steer"}
-# These run until they are ended, or answer a runtime: see test_monitor, test_exporter and
-# test_containers, too.
-APART = {"monitor", "exporter", "oci-hook"}
+# These run until they are ended, or answer a runtime: see test_monitor, test_trace, test_exporter
+# and test_containers, too.
+APART = {"monitor", "trace", "exporter", "oci-hook"}
 
 
 def user(caps):
@@ -243,6 +244,14 @@ def test_monitor_with_exactly_these(none_loaded):
     ok("load", "bpf_minrtt")
     monitor.event("scheduler-loaded", scheduler="bpf_minrtt")
     assert monitor.end()[0] == 0
+
+
+def test_trace_with_exactly_these(none_loaded):
+    ok("load", "bpf_minrtt")
+    with trace(prefix=exactly("trace")) as traced:
+        assert traced.events("scheduler-traced", scheduler="bpf_minrtt")
+        assert "notes" not in traced.events("started")[0]
+        assert traced.end()["lost"] == 0
 
 
 def status(pid):

@@ -13,12 +13,12 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 LOADER = TOP / "loader"
 
-# From the lowest to the highest. sched and stats are on one floor and know nothing of each other.
+# From the lowest to the highest. sched, stats and trace are on one floor and know nothing of each other.
 FLOORS = [
     {"bpf"},  # programs in the kernel, and the records that they hand to the command
     {"cli"},  # words, output, errors, files, other programs
     {"kernel"},  # what asks the running kernel
-    {"sched", "stats"},  # loading, selecting, unloading; counters
+    {"sched", "stats", "trace"},  # loading, selecting, unloading; counters; decisions
     {"cmd"},  # a file per command
     {"exporter"},  # a command in a program of its own
     {"main.c"},  # the table of commands

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What `trace` tells of besides decisions: docs/json.md. */
+#ifndef MPS_CMD_TRACE_H
+#define MPS_CMD_TRACE_H
+
+/* X(ID, name, description) */
+#define TRACE_EVENTS(X)                                                             \
+	X(TRACED, "scheduler-traced", "its decisions are shown from now on")        \
+	X(NOT_TRACED, "scheduler-not-traced", "they are not, for that reason")      \
+	X(GONE, "scheduler-gone", "it was unloaded, and no connection has it")      \
+	X(STARTED, "started", "what was loaded is traced from here on")             \
+	X(DECISION, "decision", "where new data goes")                              \
+	X(COPIES, "copies", "whether the oldest data goes once more, without loss") \
+	X(ENDED, "ended", "how many decisions there were, and how many were lost")
+
+enum trace_event {
+#define TRACE_ENUM(id, name, text) TRACE_##id,
+	TRACE_EVENTS(TRACE_ENUM)
+#undef TRACE_ENUM
+};
+
+#endif /* MPS_CMD_TRACE_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A decision as `trace` shows it; docs/json.md describes the JSON. */
+#ifndef MPS_TRACE_PRINT_H
+#define MPS_TRACE_PRINT_H
+
+#include <stdbool.h>
+#include "bpf/trace.h"
+#include "trace/observer.h"
+
+/* X(ID, name, description): what was decided, on new data or on copies */
+#define TRACE_VERDICTS(X)                                                        \
+	X(SEND, "send", "new data to that path; 0 bytes: a probe of the window") \
+	X(WAIT, "wait", "nothing is sent now, for that reason")                  \
+	X(COPY, "copy", "the oldest data once more, to those paths")             \
+	X(NONE, "none", "a copy would not pay")
+
+struct trace_line {
+	const struct mps_trace_head *head;
+	const struct mps_trace_rec *rec; /* of a whole record, else NULL */
+	enum observed what;
+	const char *sched, *policy, *netns;
+	bool one_of_several; /* policies that its scheduler has */
+	bool is_new;	     /* text: a connection that no line was about yet */
+	bool paths;	     /* text: a line for each path, too */
+	double time;	     /* seconds since 1970 */
+};
+
+void trace_print(const struct trace_line *l);
+
+#endif /* MPS_TRACE_PRINT_H */

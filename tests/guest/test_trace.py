@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`trace`: each decision of the schedulers, with real connections, against their counters."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from command import PROGRAM, ok, sched, stats_of, total
+from hygiene import links, pins
+from lab import Path, until
+from test_registration import INSTALLED
+from tracer import FAR, nothing_left, observers, trace
+from traffic import Connection, connection, download, info, listen, upload
+
+FAILED, PERMISSION = 1, 4
+
+
+@pytest.fixture(scope="module")
+def two_paths(shared_lab):
+    return shared_lab(Path(20, 20), Path(10, 60))
+
+
+@pytest.fixture
+def lab(two_paths, _shared):
+    """bpf_ecf at both ends of two paths."""
+    _shared.need("bpf_ecf", "bpf_redundant")
+    with two_paths.lent("bpf_ecf") as lent:
+        yield lent.endpoints()
+
+
+# --- what is shown, against the counters and against the inputs
+
+
+def room(path):
+    free = max(0, path["cwnd"] - path["inflight"]) * path["mss"]
+    return max(0, free - path["unsent"])
+
+
+def takes_data(path):
+    return {"active", "sndbuf"} <= set(path["flags"]) and "loss" not in path["flags"]
+
+
+def is_available(path, fit):
+    """model/decision.h, mps_is_available()"""
+    enough = room(path) >= fit or room(path) * 8 >= path["cwnd"] * path["mss"]
+    return takes_data(path) and room(path) >= path["mss"] and enough
+
+
+def check_sent(event):
+    inputs = event["inputs"]
+    path = inputs["paths"][event["path"]]
+    assert "active" in path["flags"] and event["bytes"] <= inputs["wnd_left"], event
+    assert event["bytes"] or not inputs["wnd_left"], event
+    # the rest of a fragment goes with its beginning: common/fragment.h
+    rest = "began" in path["flags"] and event["bytes"] == min(inputs["unit"], inputs["wnd_left"])
+    if not rest:
+        assert takes_data(path), event
+    # on the fastest one that may be less than a segment: policy/ecf_extended.h
+    if event["scheduler"] == "bpf_ecf" and not rest:
+        assert event["bytes"] <= room(path), event
+
+
+def check_wait(event):
+    inputs = event["inputs"]
+    able = [p for p in inputs["paths"] if is_available(p, inputs["fit"])]
+    if event["reason"] == "no_room" and event["scheduler"] == "bpf_ecf":
+        assert not able, event
+    if event["reason"] == "faster":
+        assert able, event
+    assert (event["reason"] == "peer_window") == (not inputs["wnd_left"]), event
+
+
+def check_plausible(event):
+    assert event["token"] and event["netns"] and event["local"] and event["remote"]
+    if event["inputs"] is None:
+        assert event["glance"] and event["reason"] == "no_room" and event["state"] is None
+        return
+    assert len(bytes.fromhex(event["state"])) == 48
+    assert all(p["mss"] and p["cwnd"] for p in event["inputs"]["paths"])
+    if event["event"] == "copies":
+        assert set(event["paths"]) <= set(range(len(event["inputs"]["paths"])))
+    elif event["verdict"] == "send":
+        check_sent(event)
+    else:
+        check_wait(event)
+
+
+def check_times(told):
+    """The first of a connection has none before it; the others add up."""
+    first, *rest = told
+    assert first["since_us"] is None
+    whole = told[-1]["time"] - first["time"]
+    # each without what is behind the last microsecond
+    added = sum(e["since_us"] for e in rest) / 1e6
+    assert added - 1e-5 < whole < added + len(rest) * 1e-6 + 1e-5
+    assert abs(first["time"] - time.time()) < 600
+
+
+def check_counters(told, now):
+    """Each kind of line, against what the scheduler itself counted."""
+    decisions = [e for e in told if e["event"] == "decision"]
+    counters, waits = now["counters"], now["waits"]
+    assert len(decisions) == counters["decisions"]
+    assert sum(e["verdict"] == "send" for e in decisions) == counters["picks"]
+    for reason, count in waits.items():
+        assert sum(e.get("reason") == reason for e in decisions) == count, reason
+    copies = [e for e in told if e["event"] == "copies"]
+    assert sum(e["verdict"] == "copy" for e in copies) == counters["copies"]
+    assert sum(len(e["paths"]) for e in copies) == total(now, "copy_picks")
+    assert sum(e["verdict"] == "none" for e in copies) >= counters["copies_none"]
+
+
+@pytest.mark.each_kernel
+@pytest.mark.parametrize("name", ["bpf_ecf", "bpf_redundant"])
+def test_a_download(lab, name):
+    """All that the counters count, and nothing else; what is decided fits the inputs."""
+    lab.server.scheduler = name
+    with trace("--netns", lab.server.name) as traced:
+        assert traced.events("scheduler-traced", scheduler=name)
+        with connection(lab) as conn:
+            download(conn, 1 << 20).finish().acknowledged()
+            token = info(conn.server).token
+            ended = traced.end()
+            now = stats_of(token, lab.server)
+    told = traced.decisions()
+    assert traced.tokens() == {token}
+    assert ended["lost"] == 0 and ended["seen"] == ended["shown"] == len(told) > 50
+    assert {e["scheduler"] for e in told} == {name}
+    assert {e["policy"] for e in told} <= {name.removeprefix("bpf_"), None}
+    assert {e["netns"] for e in told} == {lab.server.name}
+    assert {e["local"] for e in told} == {now["local"]}
+    check_counters(told, now)
+    check_times(told)
+    for event in told:
+        check_plausible(event)
+    paths = {e["path"] for e in told if e.get("verdict") == "send"}
+    paths |= {p for e in told for p in e.get("paths", [])}
+    assert paths == {0, 1}
+    if name == "bpf_ecf":
+        assert any(e.get("glance") for e in told)
+    else:
+        assert any(e["verdict"] == "copy" for e in told)
+    nothing_left()
+
+
+# --- whose
+
+
+def test_filters(lab):
+    """By token, namespace and port, each from a connection's first decision on."""
+    listener = listen(lab)
+    port = listener.getsockname()[1]
+    with (
+        connection(lab) as old,
+        contextlib.closing(listener),
+        trace() as every,
+        trace("--connection", f"{info(old.client).token:x}") as one,
+        trace("--netns", lab.client.name) as net,
+        trace("--port", port) as by_port,
+    ):
+        new = Connection(lab, listener)
+        with contextlib.closing(new):
+            for conn in (old, new):
+                upload(conn, 100_000).finish().acknowledged()
+            ends = {
+                name: info(sock).token
+                for name, sock in (
+                    ("old client", old.client),
+                    ("old server", old.server),
+                    ("new client", new.client),
+                    ("new server", new.server),
+                )
+            }
+            for traced in (every, one, net, by_port):
+                assert traced.end()["lost"] == 0
+            now = stats_of(ends["new client"], lab.client)
+    assert one.tokens() == {ends["old client"]}
+    check_times(one.decisions())  # it had decided nothing before
+    assert net.tokens() == {ends["old client"], ends["new client"]}
+    assert by_port.tokens() == {ends["new client"], ends["new server"]}
+    assert every.tokens() >= net.tokens() | by_port.tokens()
+    for traced in (net, by_port, every):
+        mine = [e for e in traced.decisions() if int(e["token"], 16) == ends["new client"]]
+        check_counters(mine, now)
+    nothing_left()
+
+
+def test_a_sample_and_a_limit(lab):
+    with trace("--sample", 4, "--netns", lab.client.name) as some:
+        with trace("--limit", 20) as few, connection(lab) as conn:
+            upload(conn, 2 << 20).finish().acknowledged()
+            assert few.end(number=None)["shown"] == len(few.decisions()) == 20
+        ended = some.end()
+    assert ended["lost"] == 0 and ended["shown"] == len(some.decisions())
+    seen = ended["seen"]
+    # five standard deviations
+    assert seen > 200 and abs(ended["shown"] - seen / 4) < 5 * (seen * 3 / 16) ** 0.5, ended
+
+
+def test_text(lab):
+    """One line per decision, and one per path where that is asked for.
+
+    Whose the token is comes first, whether the first decision is in the sample or not.
+    """
+    words = [PROGRAM, "trace", "--limit", "20", "--sample", "2"]
+    words += ["--each-path", "--netns", lab.client.name]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert re.fullmatch(r"bpf_\w+ is traced\n", process.stdout.readline())
+        assert process.stdout.readline().endswith("is traced\n")
+        with connection(lab) as conn:
+            token = f"0x{info(conn.client).token:08x}"
+            upload(conn, 1 << 20).finish()
+            lines = process.stdout.read().splitlines()
+    print("\n".join(lines))
+    number = r"\d+"
+    assert re.fullmatch(rf"{token} is \S+ > \S+ in {lab.client.name}", lines[0])
+    head = rf"\d\d:\d\d:\d\d\.\d{{6}} +(-|\+[0-9.]+)  {token}  bpf_ecf  "
+    inputs = rf"  +pending {number}  window {number}  unacked {number}  unit {number}"
+    what = rf"(send {number} B to path \d|wait [a-z_]+|copy to path [0-9,]+|no copy){inputs}"
+    decisions = [x for x in lines if re.match(head, x)]
+    assert len(decisions) == 20
+    for line in decisions:
+        assert re.fullmatch(rf"{head}({what}|wait no_room \(glance\) *)", line), line
+    path = r"    path \d  srtt \d+ us  cwnd \d+  in flight \d+  unsent \d+ B  rate .*  [a-z_,]+"
+    below = [x for x in lines if re.fullmatch(path, x)]
+    assert len(below) >= sum("pending" in x for x in decisions)
+    assert re.fullmatch(rf"{number} decisions seen, 20 shown, 0 lost", lines[-1])
+
+
+# --- what stays behind, and what is wrong
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
+def test_nothing_stays_attached(lab, how):
+    """Nothing is there without it, and nothing behind it; SIGINT ends the tests above."""
+    assert observers() == []
+    number = getattr(signal, how)
+    with trace() as traced:
+        # decide and copies, before and behind, of two schedulers
+        assert len(observers()) >= 2 * 4
+        assert links() > len(pins())
+        traced.process.send_signal(number)
+        assert traced.process.wait(FAR) == (-number if how == "SIGKILL" else 0)
+        nothing_left()
+    with connection(lab) as conn:
+        upload(conn, 10_000).finish().acknowledged()
+
+
+def test_who_reads_has_gone(lab):
+    """It ends at once, without a decision to print, and says nothing."""
+    words = [PROGRAM, "--json", "trace"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while b'"started"' not in process.stdout.readline():
+            pass
+        assert observers()
+        process.stdout.close()
+        assert process.wait(FAR) == 0
+        assert process.stderr.read() == b""
+    nothing_left()
+
+
+def refused(*words, code=FAILED, **options):
+    result = sched("--json", "trace", *words, **options)
+    assert result.code == code and result.out == "", result
+    assert observers() == []
+    return result.error
+
+
+def test_tokens_that_cannot_be_traced(lab):
+    error = refused("--connection", "0x1")
+    assert error["object"] == "0x00000001" and "no connection" in error["reason"]
+    assert "stats" in error["hint"]
+    lab.client.scheduler = "default"
+    with connection(lab) as conn:
+        token = f"0x{info(conn.client).token:08x}"
+        error = refused("--connection", token)
+    assert error["object"] == token and "its scheduler is default" in error["reason"]
+
+
+def test_programs_that_the_kernel_refuses(lab):
+    """A user namespace's root has the capabilities, but they do not count for the machine."""
+    error = refused(code=PERMISSION, prefix=("unshare", "--user", "--map-root-user"))
+    assert "not permitted" in error["reason"] and "CAP_PERFMON" in error["hint"]
+
+
+# --- each with schedulers of its own
+
+
+def test_no_scheduler_is_loaded(none_loaded):
+    error = refused()
+    assert "no BPF scheduler is loaded" in error["reason"] and "use NAME" in error["hint"]
+
+
+def test_the_state_is_that_before(none_loaded, two_paths):
+    """bpf_rr keeps whose turn is next (policy/rr.h)."""
+    # or the end of a fragment may go elsewhere
+    ok("load", "bpf_rr", "--set", "copy=0")
+    with (
+        two_paths.lent("bpf_rr") as lab,
+        trace("--netns", lab.server.name) as traced,
+        connection(lab.endpoints()) as conn,
+    ):
+        download(conn, 200_000).finish().acknowledged()
+        traced.end()
+    turn, turns = 0, set()
+    for event in traced.events("decision"):
+        if event["state"]:
+            assert int.from_bytes(bytes.fromhex(event["state"])[:4], "little") == turn, event
+        if event["verdict"] == "send" and event["bytes"]:
+            turn = event["path"] + 1
+            turns.add(turn)
+    assert turns == {1, 2}
+
+
+def test_policies_of_one_scheduler(none_loaded, two_paths):
+    """Each decision has the name of the one that made it."""
+    ok("load", "bpf_steer")
+    with (
+        two_paths.lent("bpf_steer") as lab,
+        trace("--netns", lab.server.name) as traced,
+        connection(lab.endpoints()) as conn,
+    ):
+        download(conn, 50_000).finish().acknowledged()
+        ok("steer", "rule", "add", "mode", "redundant")
+        download(conn, 50_000).finish().acknowledged()
+        traced.end()
+    seen = [e["policy"] for e in traced.events("decision") if e["policy"]]
+    assert set(seen) == {"steer_plain", "steer_redundant"} and seen == sorted(seen)
+
+
+def test_schedulers_that_come_and_go(none_loaded, suffix, tmp_path):
+    """Also while it is traced one can be unloaded; one without the frame is named."""
+    other = tmp_path / "other.bpf.o"
+    built = (INSTALLED / f"bpf_rr{suffix}").read_bytes()
+    assert b"rr_decide\0" in built
+    # as of a frame that gives the function another name
+    other.write_bytes(built.replace(b"rr_decide\0", b"rr_choose\0"))
+    ok("load", other)
+    error = refused()
+    assert error["object"] == "bpf_rr" and "frame" in error["reason"]
+    ok("load", "bpf_minrtt")
+    with trace() as traced:
+        (told,) = traced.events("scheduler-not-traced")
+        assert (told["scheduler"], told["reason"]) == ("bpf_rr", error["reason"])
+        ok("unload", "bpf_minrtt")
+        traced.wait("scheduler-gone")
+        ok("load", "bpf_minrtt")
+        until(lambda: len(traced.events("scheduler-traced")) == 2, FAR, "it is found again")
+        assert traced.end()["lost"] == 0
+    for event in ("scheduler-traced", "scheduler-gone"):
+        assert {e["scheduler"] for e in traced.events(event)} == {"bpf_minrtt"}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* loader/trace/print.c as a library: a line of `trace`. */
+#define _GNU_SOURCE
+#include "../../loader/trace/print.c"
+#include "../../loader/cli/json_print.c"
+#include "../../loader/cli/output.c"
+#include "../../loader/cli/text.c"
+
+void out_of_memory(void)
+{
+	abort();
+}
+
+/* loader/kernel/sockets.c has it, and the kernel's skeletons with it */
+const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
+{
+	snprintf(buf, size, "%u.%u.%u.%u:%u", a->ip[0], a->ip[1], a->ip[2], a->ip[3], a->port);
+	return buf;
+}
+
+/* what: enum observed */
+void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool several, bool paths)
+{
+	const struct trace_line l = {
+		.head = &rec->head,
+		.rec = what == OBSERVED_GLANCE ? NULL : rec,
+		.what = what,
+		.sched = "bpf_steer",
+		.policy = what == OBSERVED_GLANCE ? "" : "steer_thin",
+		.netns = "web",
+		.one_of_several = several,
+		.is_new = rec->head.since_ns == MPS_TRACE_FIRST && rec->head.netns,
+		.paths = paths,
+		.time = 1700000000.25,
+	};
+
+	output_setup(json, true);
+	trace_print(&l);
+	fflush(stdout);
+}
