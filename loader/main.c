@@ -82,7 +82,8 @@ static const char steer_details[] =
 	"Fields by which a rule matches, and which `test` takes, of PREFIX, PORT and MARK one:" MATCHES
 	"\n\nOptions of a rule, of which it has a mode:" OPTIONS
 	"\n\nFields of a path, of which it has a name:" PATH_FIELDS
-	"\n\nTIME is a number with s, ms or us behind it. Modes:" MODES;
+	"\n\nTIME is a number with s, ms or us behind it, BYTES one with K, M, G, T (powers of 1000) or\n"
+	"nothing. Modes:" MODES;
 #undef VERBS
 #undef MATCHES
 #undef OPTIONS
@@ -136,7 +137,7 @@ const struct command commands[] = {
 	  OPT_BIT(TIMEOUT), 2, MAX_WORDS, CAPS_CHANGE, cmd_set },
 	{ "get", "NAME [TUNABLE]", "tunables of a scheduler that is loaded, or the value of one",
 	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
-	{ "steer", "[rule|path] VERB ...",
+	{ "steer", "[rule|path|account] VERB ...",
 	  "rules and paths of bpf_steer: which connection goes where", steer_details,
 	  OPT_BIT(TIMEOUT), 1, MAX_WORDS, CAPS_STEER, cmd_steer },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,

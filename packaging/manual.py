@@ -193,13 +193,15 @@ def fill_steer(steer):
         for f in them
         if f["value"]
     ]
-    behind = {of: [v.split()[1] for v in verbs if v.startswith(f"{of} ")] for of in fields}
+    kinds_of = ["rule", "path", "account"]
+    behind = {of: [v.split()[1] for v in verbs if v.startswith(f"{of} ")] for of in kinds_of}
     names = {of: [f["name"] for f in them] for of, them in fields.items()}
     names["rule"] += ["at"]
     return {
-        "STEER_FIRST": " ".join([v for v in verbs if " " not in v] + ["rule", "path"]),
+        "STEER_FIRST": " ".join([v for v in verbs if " " not in v] + kinds_of),
         "STEER_RULE": " ".join(behind["rule"]),
         "STEER_PATH": " ".join(behind["path"]),
+        "STEER_ACCOUNT": " ".join(behind["account"]),
         "STEER_MODES": " ".join(m["name"] for m in steer["modes"]),
         "STEER_WORDS": cases((v, [words] if words else []) for v, words in verbs.items()),
         "STEER_FIELDS": cases(names.items()),

@@ -25,6 +25,11 @@
 #define MPS_CHOICE_BYTES MPS_PRIV_BYTES
 #endif
 
+/* What such a scheduler does at each segment, whatever the policy. */
+#ifndef MPS_CHOICE_SEGMENT
+#define MPS_CHOICE_SEGMENT(ssk)
+#endif
+
 /* f(id, n, policy) for each policy, n counting from 0 */
 #define MPS_EACH_1(f, id, n, a) f(id, n, a)
 #define MPS_EACH_2(f, id, n, a, ...) f(id, n, a) MPS_EACH_1(f, id, n + 1, __VA_ARGS__)
@@ -136,6 +141,7 @@ static __always_inline void mps_change(struct mptcp_sock *msk, struct mps_conn_s
 		struct mps_subflow_store *s = mps_clock_store(ssk);                        \
 		const __u32 at = s ? s->policy : MPS_COUNT(__VA_ARGS__);                   \
                                                                                            \
+		MPS_CHOICE_SEGMENT(ssk);                                                   \
 		MPS_EACH(MPS_CHOICE_TICKS, id, __VA_ARGS__)                                \
 	}                                                                                  \
 	MPS_OPS(id, #id, text, id##_send, id##_retrans);                                   \

@@ -16,8 +16,6 @@
 #include "kernel/queue.h"
 #include "state/service.h"
 
-#define IPPROTO_TCP 6
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sk_buff {

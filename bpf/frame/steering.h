@@ -29,13 +29,13 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__array(values, struct mps_steer_tables);
-} mps_steer_v1 SEC(".maps");
+} mps_steer_v2 SEC(".maps");
 
 /* NULL: user space has written none. It stays as it is until this program ends. */
 static __always_inline struct mps_steer_table *mps_steer_table(void)
 {
 	__u32 zero = 0;
-	void *inner = bpf_map_lookup_elem(&mps_steer_v1, &zero);
+	void *inner = bpf_map_lookup_elem(&mps_steer_v2, &zero);
 
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
@@ -155,19 +155,23 @@ static __always_inline bool mps_steer_copies(const struct mps_look *l)
 	return l->r->frag_end != l->r->frag;
 }
 
-/* Most paths need no more than what is kept of them, and that read for each costs. */
+/*
+ * Most paths need no more than what is kept of them, and that read for each costs. In p->metric is
+ * what mps_account_look() has said.
+ */
 static __always_inline void mps_steer_see_path(const struct mps_look *l, struct mps_path *p,
 					       const struct tcp_sock *tp,
 					       struct mps_subflow_store *s)
 {
 	const __u32 generation = mps_steer_state((void *)&l->st->priv)->generation;
-	const __u32 copy = mps_steer_copies(l);
+	const __u32 copy = mps_steer_copies(l), over = p->metric;
 	__u64 context = 0;
 
-	if (!mps_steer_see(s, p, 0, generation, copy))
-		return;
-	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
-	mps_steer_see(s, p, context, generation, copy);
+	if (mps_steer_see(s, p, 0, generation, copy)) {
+		bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
+		mps_steer_see(s, p, context, generation, copy);
+	}
+	mps_steer_cap(p, over);
 }
 
 /* Completes the snapshot: which paths may carry new data now. */

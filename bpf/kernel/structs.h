@@ -14,8 +14,11 @@ enum bpf_map_type_subset { BPF_MAP_TYPE_SK_STORAGE = 24 };
 #define BPF_F_NO_PREALLOC 1U
 #define BPF_SK_STORAGE_GET_F_CREATE 1ULL
 
-/* net/tcp_states.h, uapi/linux/tcp.h */
+/* uapi/linux/in.h, net/tcp_states.h, uapi/linux/tcp.h */
+#define IPPROTO_TCP 6
 #define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_CLOSE 7
 #define TCP_CLOSE_WAIT 8
 #define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
@@ -114,8 +117,10 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_wl1; /* of the segment whose window counts */
 	__u32 snd_wnd;
-	__u32 segs_in;	/* segments that came in */
-	__u32 lsndtime; /* jiffies */
+	__u32 segs_in;	      /* segments that came in */
+	__u64 bytes_sent;     /* payload, each transmission of it */
+	__u64 bytes_received; /* payload, in order */
+	__u32 lsndtime;	      /* jiffies */
 	__u32 rate_delivered;
 	__u32 rate_interval_us;
 	bool is_mptcp;

@@ -9,7 +9,7 @@
  * bpf_queueaware, which measure more of each path than others should pay for. Which paths may carry
  * is in include/policy/steer.h.
  */
-#include "frame/steering.h"
+#include "frame/account.h"
 #include "frame/choose.h"
 #include "hooks/redundant.h"
 #include "hooks/thin.h"
@@ -149,8 +149,8 @@ static __always_inline __u32 plain_cap(const void *priv)
 }
 
 MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plain_copies,
-	   .tail = plain_tail, .see_path = see_path, .see_paths = mps_steer_paths,
-	   .see_conn = plain_ahead, .queue_cap = plain_cap);
+	   .tail = plain_tail, .metric = mps_account_look, .see_path = see_path,
+	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap);
 
 /* bpf_thin */
 
@@ -197,8 +197,9 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 }
 
 MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .copies = thin_copies,
-	   .see_path = thin_path, .see_paths = mps_steer_paths, .segment = thin_segment,
-	   .asks = thin_asks, .given = thin_given, .ends_burst = thin_ends);
+	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
+	   .segment = thin_segment, .asks = thin_asks, .given = thin_given,
+	   .ends_burst = thin_ends);
 
 /* bpf_redundant */
 
@@ -246,9 +247,10 @@ static __always_inline __u64 redundant_copies(const struct mps_conn *c, void *pr
 }
 
 MPS_POLICY(steer_redundant, .pick = redundant_pick, .fills_queues = true,
-	   .copies = redundant_copies, .copies_amid = true, .see_path = redundant_path,
-	   .see_paths = mps_steer_paths, .everywhere = true, .too_early = mps_redundant_too_early,
-	   .ends_burst = redundant_ends, .sndbuf = redundant_room);
+	   .copies = redundant_copies, .copies_amid = true, .metric = mps_account_look,
+	   .see_path = redundant_path, .see_paths = mps_steer_paths, .everywhere = true,
+	   .too_early = mps_redundant_too_early, .ends_burst = redundant_ends,
+	   .sndbuf = redundant_room);
 
 /* The rule, and what it says: by these tables. */
 __noinline int steer_classify(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_store *st MPS_ARG,
@@ -284,6 +286,8 @@ static __always_inline __u32 choose(struct mptcp_sock *msk, struct mps_conn_stor
 		steer_classify(msk, st, t);
 	return s->mode < MPS_NR_STEER_MODES ? policy_of[s->mode] : PLAIN;
 }
+
+MPS_ACCOUNTS(bpf_steer)
 
 MPS_SCHEDULER_CHOOSES(bpf_steer, "by rules and costs of paths, each connection its policy",
 		      MPS_COPIES_WITH(copy), choose, steer_plain, steer_thin, steer_redundant);

@@ -95,6 +95,7 @@ MPS_FN __u32 mps_steer_mark(struct mps_conn *c MPS_ARG, __u32 how, __u32 copy, _
 			break;
 		key = mps_steer_key(p, how, copy);
 		notes |= mps_steer_is_out(p) << MPS_NOTE_OVER_RTT;
+		notes |= mps_steer_is_over_cap(p) << MPS_NOTE_OVER_CAP;
 		if (key == MPS_STEER_NO_KEY)
 			continue;
 		out = (key < from) | (key > limit);
@@ -122,7 +123,7 @@ static __always_inline void mps_steer_spare_probe(struct mps_path *p)
 {
 	const __u32 metered = mps_steer_rank(p) >= MPS_STEER_RANK_METERED;
 
-	p->flags &= ~(metered * MPS_PATH_DUE);
+	p->flags &= ~((metered | mps_steer_is_over_cap(p)) * MPS_PATH_DUE);
 }
 
 /*
@@ -132,6 +133,13 @@ static __always_inline void mps_steer_spare_probe(struct mps_path *p)
 static __always_inline bool mps_steer_tail(__u32 mode)
 {
 	return mode == MPS_STEER_CFS || mode == MPS_STEER_BALANCE;
+}
+
+/* over: MPS_STEER_OVER_CAP and MPS_STEER_BLOCKED. */
+static __always_inline void mps_steer_cap(struct mps_path *p, __u32 over)
+{
+	p->metric |= over;
+	p->flags &= ~(!!(over & MPS_STEER_BLOCKED) * MPS_PATH_ACTIVE);
 }
 
 static __always_inline bool mps_steer_copies_all(__u32 mode)

@@ -28,31 +28,33 @@ enum mps_steer_above {
 	MPS_STEER_KEY_OUT = 1 << 8, /* over a threshold */
 	MPS_STEER_KEY_BACKUP = 1 << 9,
 	MPS_STEER_KEY_LOSS = 1 << 10,
+	MPS_STEER_KEY_CAP = 1 << 11, /* over its cap */
 };
 
 /*
  * The order in which paths may carry, the least first. By rank: first those that are alive, then
  * those over a threshold, then backups that no row matches, then those in recovery. Else: those
  * within thresholds, the others, backups; copies on metered paths only where nothing else delivers.
+ * Those over their cap are the last in any case: others live until the kernel has given them up.
  */
 static __always_inline __u32 mps_steer_key(const struct mps_path *p, __u32 how, __u32 copy)
 {
 	const __u32 rank = mps_steer_rank(p), out = mps_steer_is_out(p);
 	const __u32 loss = !!(p->flags & MPS_PATH_LOSS);
 	const __u32 backup = rank >= MPS_STEER_RANK_BACKUP;
-	const __u32 metered = rank >= MPS_STEER_RANK_METERED;
+	const __u32 metered = rank >= MPS_STEER_RANK_METERED, cap = mps_steer_is_over_cap(p);
 
 	if (!mps_is_active(p))
 		return MPS_STEER_NO_KEY;
 	if (!how)
-		return backup << 2 | out << 1 | ((metered | loss) & copy);
+		return cap << 3 | backup << 2 | out << 1 | ((metered | loss) & copy);
 	return rank | out * MPS_STEER_KEY_OUT | backup * MPS_STEER_KEY_BACKUP |
-	       (how / MPS_STEER_BY_LOSS & loss) * MPS_STEER_KEY_LOSS;
+	       (how / MPS_STEER_BY_LOSS & loss) * MPS_STEER_KEY_LOSS | cap * MPS_STEER_KEY_CAP;
 }
 
 static __always_inline bool mps_steer_is_alive(__u32 key)
 {
-	return !(key & (MPS_STEER_KEY_OUT | MPS_STEER_KEY_LOSS));
+	return !(key & (MPS_STEER_KEY_OUT | MPS_STEER_KEY_LOSS | MPS_STEER_KEY_CAP));
 }
 
 /* The least key from this one on. */

@@ -66,7 +66,8 @@ enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW
 	  "the peer needs net.ipv4.tcp_timestamps=2")                                         \
 	X(STANDBY, standby, "a path of a higher rank stands by")                              \
 	X(OVERFLOW, overflow, "a path of a higher rank helps: the deadline would be missed")  \
-	X(OVER_RTT, over_rtt, "a path is over its RTT threshold")
+	X(OVER_RTT, over_rtt, "a path is over its RTT threshold")                             \
+	X(OVER_CAP, over_cap, "over cap: a path has had all bytes of its period")
 
 #define MPS_ENUM_NOTE(id, name, text) MPS_NOTE_##id,
 enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };

@@ -11,9 +11,10 @@
 #define MPS_STEER_H
 
 #include "state/stats.h"
+#include "state/steer_account.h"
 
 /* Name of the outer map, with the layout's version: change it with any struct below. */
-#define MPS_STEER_MAP "mps_steer_v1"
+#define MPS_STEER_MAP "mps_steer_v2"
 
 /* The scheduler that has them. */
 #define STEER_SCHEDULER "bpf_steer"
@@ -84,6 +85,7 @@ struct mps_steer_rule {
 enum mps_steer_path_flag {
 	MPS_STEER_ONLY_BACKUP = 1 << 0, /* matches backups only */
 	MPS_STEER_METERED = 1 << 1,	/* behind all that are not, in copies, too */
+	MPS_STEER_BLOCK = 1 << 2,	/* over its cap it carries nothing, even as the only one */
 };
 
 struct mps_steer_path {
@@ -96,6 +98,7 @@ struct mps_steer_path {
 	__u8 weight; /* MPS_STEER_WEIGHT_MIN to MPS_STEER_WEIGHT_MAX */
 	__u8 flags;  /* enum mps_steer_path_flag */
 	__u8 reserved[5];
+	struct mps_steer_account account;
 };
 
 #define MPS_STEER_WEIGHT_MIN 1
@@ -134,8 +137,8 @@ struct mps_steer_subflow {
 };
 
 /*
- * What a snapshot says of a path, as its metric: weight, effective rank, and whether it is out, not
- * within its thresholds. 0: no row, so rank 0 and weight 1.
+ * What a snapshot says of a path, as its metric: weight, effective rank, whether it is out, not
+ * within its thresholds, and whether it is over its cap. 0: no row, so rank 0 and weight 1.
  */
 static __always_inline __u32 mps_steer_metric(__u32 rank, __u32 weight, __u32 out)
 {
@@ -155,6 +158,15 @@ static __always_inline __u32 mps_steer_weight(const struct mps_path *p)
 static __always_inline __u32 mps_steer_is_out(const struct mps_path *p)
 {
 	return p->metric >> 16 & 1;
+}
+
+/* Bits of a metric beside those of mps_steer_metric(). */
+#define MPS_STEER_OVER_CAP (1U << 17)
+#define MPS_STEER_BLOCKED (1U << 18) /* with the other one: it carries nothing at all */
+
+static __always_inline __u32 mps_steer_is_over_cap(const struct mps_path *p)
+{
+	return p->metric >> 17 & 1;
 }
 
 /* What is kept of a subflow, mps_subflow_store.row. N: row N - 1 */

@@ -12,3 +12,10 @@ const char *steer_mode_name(unsigned int mode)
 {
 	return mode < MPS_NR_STEER_MODES ? names[mode] : "?";
 }
+
+const char *steer_period_name(unsigned int period)
+{
+	static const char *const periods[MPS_NR_STEER_PERIODS] = { "-", "day", "week", "month" };
+
+	return period < MPS_NR_STEER_PERIODS ? periods[period] : "?";
+}

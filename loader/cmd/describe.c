@@ -12,6 +12,7 @@
 #include "kernel/registry.h"
 #include "sched/reinject.h"
 #include "sched/steer_fields.h"
+#include "sched/steer_state.h"
 #include "sched/steer_verbs.h"
 
 static const struct {
@@ -23,6 +24,8 @@ static const struct {
 				   "that asks for copies" },
 	{ REINJECT_PIN, "the pin of what `use default --reinject` attaches" },
 	{ CONFIG_FILE, "what `apply` makes the system match, and what annotations may load" },
+	{ STEER_STATE_FILE,
+	  "bytes that paths of bpf_steer have had; `steer account` keeps them there" },
 	{ LOCK_FILE, "held by a command that changes something" },
 	{ SYSCTL_DIR "/scheduler", "the scheduler of new sockets, per network namespace; what "
 				   "`use` writes" },

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/output.h"
-#include "cli/steer_mode.h"
 #include "cli/util.h"
 #include "cmd/commands.h"
+#include "cmd/steer.h"
 #include "kernel/lock.h"
+#include "sched/steer_account.h"
 #include "sched/steer_edit.h"
 #include "sched/steer_notes.h"
 #include "sched/steer_verbs.h"
@@ -16,7 +17,7 @@
 
 /* What the words ask for: read as far as that goes without the tables. */
 struct request {
-	const char *name;		/* delete_path */
+	const char *name;		/* delete_path; reset_accounts, or NULL */
 	unsigned int number;		/* delete_rule; add_rule: 0 or where, then which it is */
 	struct mps_steer_rule rule;	/* add_rule */
 	struct mps_steer_path path;	/* add_path */
@@ -24,77 +25,34 @@ struct request {
 	struct steer_asked asked;	/* test */
 };
 
-static void output_field(output_t *item, const struct steer_field *f, const void *row,
-			 const char *text)
+static void show_list_paths(const struct steer_table *s, const struct request *q)
 {
+	output_t *list = output_list(output_root(), "paths");
+	char comment[100];
 	unsigned int i;
 
-	switch (f->json) {
-	case STEER_JSON_TEXT:
-		output_str(item, f->key, "%s", text);
-		break;
-	case STEER_JSON_NUMBER:
-		output_num(item, f->key, steer_number(f, row, 0));
-		break;
-	case STEER_JSON_TIME:
-		if (steer_number(f, row, 0) == MPS_STEER_NO_DEADLINE)
-			output_null(item, f->key);
-		else
-			output_num(item, f->key, steer_number(f, row, 0));
-		break;
-	case STEER_JSON_PAIR:
-		for (i = 0; i < 2; i++)
-			output_count(output_list(item, f->key), steer_number(f, row, i));
-		break;
-	case STEER_JSON_FLAG:
-		output_flag(item, f->key, true);
+	for (i = 0; i < s->t->nr_paths; i++) {
+		output_t *item = output_item(list);
+
+		output_account(item, s, &s->t->path[i], comment, sizeof(comment));
+		output_row(item, &steer_path_kind, &s->t->path[i], comment);
 	}
 }
 
-/* A row: its number or name, its fields and, as it is written, all of it. number 0: it has none. */
-static void output_row(output_t *list, const struct steer_kind *k, const void *row,
-		       unsigned int number)
-{
-	char line[STEER_LINE], text[STEER_TEXT];
-	const struct steer_field *f;
-	output_t *item = output_item(list);
-
-	if (number)
-		output_num(item, "rule", number);
-	for (f = k->fields; f->name; f++)
-		if (f->write(row, text, sizeof(text)))
-			output_field(item, f, row, text);
-	steer_write(k, row, line, sizeof(line));
-	output_str(item, "text", "%s", line);
-	if (number)
-		output_line("%s %s  # %u", k->name, line, number);
-	else
-		output_line("%s %s", k->name, line);
-}
-
-static void show_list_paths(const struct mps_steer_table *t, const struct request *q)
-{
-	output_t *list = output_list(output_root(), "paths");
-	unsigned int i;
-
-	for (i = 0; i < t->nr_paths; i++)
-		output_row(list, &steer_path_kind, &t->path[i], 0);
-}
-
-static void show_list_rules(const struct mps_steer_table *t, const struct request *q)
+static void show_list_rules(const struct steer_table *s, const struct request *q)
 {
 	output_t *list = output_list(output_root(), "rules");
 	unsigned int i;
 
-	for (i = 0; i < t->nr_rules; i++)
-		output_row(list, &steer_rule_kind, &t->rule[i], i + 1);
-	steer_warn_gone(t, true);
+	for (i = 0; i < s->t->nr_rules; i++)
+		output_rule(list, &s->t->rule[i], i + 1);
+	steer_warn_gone(s->t, true);
 }
 
-static void show_list(const struct mps_steer_table *t, const struct request *q)
+static void show_list(const struct steer_table *s, const struct request *q)
 {
-	show_list_paths(t, q);
-	show_list_rules(t, q);
+	show_list_paths(s, q);
+	show_list_rules(s, q);
 }
 
 static enum exit_code parse_number(struct request *q, const char *text)
@@ -129,9 +87,9 @@ static enum exit_code change_add_rule(struct mps_steer_table *t, struct request 
 	return steer_add_rule(t, &q->rule, q->number, &q->number);
 }
 
-static void show_add_rule(const struct mps_steer_table *t, const struct request *q)
+static void show_add_rule(const struct steer_table *s, const struct request *q)
 {
-	output_row(output_list(output_root(), "added"), &steer_rule_kind, &q->rule, q->number);
+	output_rule(output_list(output_root(), "added"), &q->rule, q->number);
 }
 
 static enum exit_code parse_add_path(struct request *q, const char *const *word, unsigned int nr)
@@ -144,9 +102,10 @@ static enum exit_code change_add_path(struct mps_steer_table *t, struct request 
 	return steer_add_path(t, &q->path);
 }
 
-static void show_add_path(const struct mps_steer_table *t, const struct request *q)
+static void show_add_path(const struct steer_table *s, const struct request *q)
 {
-	output_row(output_list(output_root(), "added"), &steer_path_kind, &q->path, 0);
+	output_row(output_item(output_list(output_root(), "added")), &steer_path_kind, &q->path,
+		   "");
 }
 
 static enum exit_code parse_delete_rule(struct request *q, const char *const *word, unsigned int nr)
@@ -212,56 +171,39 @@ static enum exit_code parse_test(struct request *q, const char *const *word, uns
 	return steer_ask(&q->asked, word, nr);
 }
 
-/* A rule before the one that matches. */
-static void show_passed(output_t *item, const struct steer_compared *c, unsigned int number)
+static void show_test(const struct steer_table *s, const struct request *q)
 {
-	output_num(item, "rule", number);
-	if (*c->differs) {
-		output_str(item, "differs", "%s", c->differs);
-		output_line("rule %u does not match: %s", number, c->differs);
-	} else {
-		output_str(item, "depends", "%s", c->depends);
-		output_line("rule %u depends on %s", number, c->depends);
-	}
+	show_tested(s->t, &q->asked);
 }
 
-/* rule: which matches, or behind the last: none. sure: whatever else the connection is. */
-static void show_match(const struct mps_steer_table *t, unsigned int rule, bool sure)
+static enum exit_code parse_reset(struct request *q, const char *const *word, unsigned int nr)
 {
-	const __u32 said = rule < t->nr_rules ? t->rule[rule].mode : MPS_STEER_AUTO;
-	const __u32 mode = mps_steer_mode_at_work(t, said);
-	const char *otherwise = sure ? "" : ", where none of these does";
-	char line[STEER_LINE];
-
-	if (rule < t->nr_rules) {
-		output_num(output_root(), "rule", rule + 1);
-		steer_write(&steer_rule_kind, &t->rule[rule], line, sizeof(line));
-		output_line("rule %u matches%s: %s", rule + 1, otherwise, line);
-	} else {
-		output_null(output_root(), "rule");
-		output_line("no rule matches%s: mode %s", otherwise, steer_mode_name(mode));
-	}
-	output_str(output_root(), "mode", "%s", steer_mode_name(mode));
-	output_flag(output_root(), "sure", sure);
-	if (mode != said)
-		output_line("no path has a weight: it is as mode %s", steer_mode_name(mode));
+	return nr ? parse_delete_path(q, word, nr) : EX_OK;
 }
 
-static void show_test(const struct mps_steer_table *t, const struct request *q)
+static void show_all_accounts(const struct steer_table *s, const struct request *q)
 {
-	output_t *passed = output_list(output_root(), "passed");
-	struct steer_compared c;
-	bool sure = true;
-	unsigned int i;
+	show_accounts(s);
+}
 
-	for (i = 0; i < t->nr_rules; i++) {
-		steer_compare(&c, &t->rule[i], &q->asked);
-		if (!*c.differs && !*c.depends)
-			break;
-		sure &= *c.differs != '\0';
-		show_passed(output_item(passed), &c, i + 1);
-	}
-	show_match(t, i, sure);
+/* Tables with a new period are others; all else that is saved is in them already. */
+static enum exit_code account_save(struct steer_table *s, struct request *q)
+{
+	enum exit_code ret = steer_accounts_look(s) ? steer_table_put(s) : EX_OK;
+
+	return ret == EX_OK ? steer_accounts_save(s) : ret;
+}
+
+/*
+ * The file, too: else the next load would bring them back. And first: where it cannot be written,
+ * nothing has changed, and where the tables cannot, the next `save` puts it right.
+ */
+static enum exit_code account_reset(struct steer_table *s, struct request *q)
+{
+	enum exit_code ret = steer_accounts_reset(s, q->name);
+
+	ret = ret == EX_OK ? steer_accounts_save(s) : ret;
+	return ret == EX_OK ? steer_table_put(s) : ret;
 }
 
 enum verb {
@@ -278,29 +220,37 @@ static const struct {
 #undef VERB
 };
 
-/* parse: NULL: it takes no words; change: NULL: it changes nothing; show: of what is in place. */
+/*
+ * parse: NULL: it takes no words; change: of the tables, NULL: none; act: what is done otherwise;
+ * show: of what is in place.
+ */
 static const struct {
 	enum exit_code (*parse)(struct request *q, const char *const *word, unsigned int nr);
 	enum exit_code (*change)(struct mps_steer_table *t, struct request *q);
-	void (*show)(const struct mps_steer_table *t, const struct request *q);
+	void (*show)(const struct steer_table *s, const struct request *q);
+	enum exit_code (*act)(struct steer_table *s, struct request *q);
 } actions[NR_VERBS] = {
-	[VERB_list] = { NULL, NULL, show_list },
-	[VERB_list_rules] = { NULL, NULL, show_list_rules },
-	[VERB_list_paths] = { NULL, NULL, show_list_paths },
-	[VERB_add_rule] = { parse_add_rule, change_add_rule, show_add_rule },
-	[VERB_add_path] = { parse_add_path, change_add_path, show_add_path },
-	[VERB_delete_rule] = { parse_delete_rule, change_delete_rule, NULL },
-	[VERB_delete_path] = { parse_delete_path, change_delete_path, NULL },
-	[VERB_flush] = { NULL, change_flush, NULL },
-	[VERB_flush_rules] = { NULL, change_flush_rules, NULL },
-	[VERB_flush_paths] = { NULL, change_flush_paths, NULL },
-	[VERB_replace] = { parse_replace, change_replace, NULL },
-	[VERB_test] = { parse_test, NULL, show_test },
+	[VERB_list] = { NULL, NULL, show_list, NULL },
+	[VERB_list_rules] = { NULL, NULL, show_list_rules, NULL },
+	[VERB_list_paths] = { NULL, NULL, show_list_paths, NULL },
+	[VERB_add_rule] = { parse_add_rule, change_add_rule, show_add_rule, NULL },
+	[VERB_add_path] = { parse_add_path, change_add_path, show_add_path, NULL },
+	[VERB_delete_rule] = { parse_delete_rule, change_delete_rule, NULL, NULL },
+	[VERB_delete_path] = { parse_delete_path, change_delete_path, NULL, NULL },
+	[VERB_flush] = { NULL, change_flush, NULL, NULL },
+	[VERB_flush_rules] = { NULL, change_flush_rules, NULL, NULL },
+	[VERB_flush_paths] = { NULL, change_flush_paths, NULL, NULL },
+	[VERB_replace] = { parse_replace, change_replace, NULL, NULL },
+	[VERB_show_accounts] = { NULL, NULL, show_all_accounts, NULL },
+	[VERB_save_accounts] = { NULL, NULL, NULL, account_save },
+	[VERB_reset_accounts] = { parse_reset, NULL, NULL, account_reset },
+	[VERB_test] = { parse_test, NULL, show_test, NULL },
 };
 
 static bool is_kind(const char *word)
 {
-	return !strcmp(word, steer_rule_kind.name) || !strcmp(word, steer_path_kind.name);
+	return !strcmp(word, steer_rule_kind.name) || !strcmp(word, steer_path_kind.name) ||
+	       !strcmp(word, "account");
 }
 
 /* Of so many words; NR_VERBS: there is none. */
@@ -324,7 +274,7 @@ static enum exit_code parse(enum verb v, struct request *q, const char *const *w
 
 	if (nr && !*words)
 		return fail(EX_USAGE, HINT_STEER, "it takes nothing more: %s", word[0]);
-	if (*words && (!nr || (nr > 1 && !strstr(words, "..."))))
+	if (*words && ((!nr && strcmp(words, " [NAME]")) || (nr > 1 && !strstr(words, "..."))))
 		return fail(EX_USAGE, HINT_STEER, "it takes%s", words);
 	return actions[v].parse ? actions[v].parse(q, word, nr) : EX_OK;
 }
@@ -338,8 +288,10 @@ static enum exit_code run(enum verb v, struct request *q)
 		ret = actions[v].change(s.t, q);
 	if (ret == EX_OK && actions[v].change)
 		ret = steer_table_put(&s);
+	if (ret == EX_OK && actions[v].act)
+		ret = actions[v].act(&s, q);
 	if (ret == EX_OK && actions[v].show)
-		actions[v].show(s.t, q);
+		actions[v].show(&s, q);
 	if (ret == EX_OK && actions[v].change)
 		steer_warn(s.t);
 	if (ret == EX_OK)
@@ -363,7 +315,7 @@ enum exit_code cmd_steer(const struct args *args)
 		return fail(EX_USAGE, HINT_STEER, "no such thing to do%s%s", used > 1 ? ": " : "",
 			    used > 1 ? args->word[1] : "");
 	ret = parse(v, &q, args->word + used, args->nr_words - used);
-	if (ret == EX_OK && actions[v].change)
+	if (ret == EX_OK && (actions[v].change || actions[v].act))
 		ret = lock_take(args->timeout);
 	if (ret == EX_OK)
 		ret = run(v, &q);

@@ -44,24 +44,33 @@
 	X(deadline_us, "deadline", "TIME|none",                           \
 	  "of priority: after which the next rank helps (1s)", TIME, deadline_us, deadline_us)
 
-#define STEER_PATH_FIELDS(X)                                                                      \
-	X(name, "name", "NAME", "to speak of it", TEXT, name, name)                               \
-	X(device, "device", "DEVICE", "where its route leads", TEXT, device, device)              \
-	X(local, "local", "PREFIX", "this end's address", TEXT, ends.local, ends.local_mask)      \
-	X(remote, "remote", "PREFIX", "the peer's address", TEXT, ends.remote, ends.remote_mask)  \
-	X(id, "id", "NUMBER", "of this end's address, as in `ip mptcp endpoint`", NUMBER,         \
-	  local_id, local_id)                                                                     \
-	X(remote_id, "remote-id", "NUMBER", "of the peer's address, as the peer numbers its own", \
-	  NUMBER, remote_id, remote_id)                                                           \
-	X(backup, "backup", "", "one that either end wants as a backup only", FLAG, flags, flags) \
-	X(rank, "rank", "NUMBER", "of active-standby and priority, the lowest first (0)", NUMBER, \
-	  rank, rank)                                                                             \
-	X(weight, "weight", "NUMBER", "of load-balancing, 1 to 100 (1)", NUMBER, weight, weight)  \
-	X(rtt_us, "rtt", "TIME",                                                                  \
-	  "with a greater one it gets new data only if no other path does better", TIME, rtt_us,  \
-	  rtt_us)                                                                                 \
-	X(metered, "metered", "", "by rank behind all that are not, and no copies for it", FLAG,  \
-	  flags, flags)
+#define STEER_PATH_FIELDS(X)                                                                       \
+	X(name, "name", "NAME", "to speak of it", TEXT, name, name)                                \
+	X(device, "device", "DEVICE", "where its route leads", TEXT, device, device)               \
+	X(local, "local", "PREFIX", "this end's address", TEXT, ends.local, ends.local_mask)       \
+	X(remote, "remote", "PREFIX", "the peer's address", TEXT, ends.remote, ends.remote_mask)   \
+	X(id, "id", "NUMBER", "of this end's address, as in `ip mptcp endpoint`", NUMBER,          \
+	  local_id, local_id)                                                                      \
+	X(remote_id, "remote-id", "NUMBER", "of the peer's address, as the peer numbers its own",  \
+	  NUMBER, remote_id, remote_id)                                                            \
+	X(backup, "backup", "", "one that either end wants as a backup only", FLAG, flags, flags)  \
+	X(rank, "rank", "NUMBER", "of active-standby and priority, the lowest first (0)", NUMBER,  \
+	  rank, rank)                                                                              \
+	X(weight, "weight", "NUMBER", "of load-balancing, 1 to 100 (1)", NUMBER, weight, weight)   \
+	X(rtt_us, "rtt", "TIME",                                                                   \
+	  "with a greater one it gets new data only if no other path does better", TIME, rtt_us,   \
+	  rtt_us)                                                                                  \
+	X(metered, "metered", "", "by rank behind all that are not, and no copies for it", FLAG,   \
+	  flags, flags)                                                                            \
+	X(cap, "cap", "BYTES", "per period, both ways; then no new data while another path lives", \
+	  NUMBER, account.cap, account.cap)                                                        \
+	X(period, "period", "day|week|month", "of the cap, by local time; weeks begin on Monday",  \
+	  TEXT, account.period, account.period)                                                    \
+	X(day, "day", "NUMBER", "of the month, on which the period begins, 1 to 31 (1)", NUMBER,   \
+	  account.day, account.day)                                                                \
+	X(only, "only", "allow|block",                                                             \
+	  "over its cap, where no other path lives: whether it carries (allow)", TEXT, flags,      \
+	  flags)
 
 enum steer_json {
 	STEER_JSON_TEXT,

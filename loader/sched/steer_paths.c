@@ -2,6 +2,7 @@
 /* The fields of a path. */
 #include <stdio.h>
 #include <string.h>
+#include "cli/steer_mode.h"
 #include "sched/steer_ends.h"
 #include "sched/steer_fields.h"
 
@@ -101,6 +102,68 @@ static bool write_rtt_us(const void *row, char *buf, size_t size)
 	return p->rtt_us;
 }
 
+static bool read_cap(void *row, const char *value, struct steer_why *why)
+{
+	return value_amount(&((struct mps_steer_path *)row)->account.cap, value, why);
+}
+
+static bool write_cap(const void *row, char *buf, size_t size)
+{
+	const struct mps_steer_path *p = row;
+
+	if (p->account.cap)
+		text_amount(p->account.cap, buf, size);
+	return p->account.cap;
+}
+
+static bool read_period(void *row, const char *value, struct steer_why *why)
+{
+	struct mps_steer_path *p = row;
+	__u8 i;
+
+	for (i = MPS_STEER_DAY; i < MPS_NR_STEER_PERIODS; i++) {
+		if (!strcmp(steer_period_name(i), value)) {
+			p->account.period = i;
+			return true;
+		}
+	}
+	return value_wrong(why, "none of day, week, month: %s", value);
+}
+
+static bool write_period(const void *row, char *buf, size_t size)
+{
+	const struct mps_steer_path *p = row;
+
+	snprintf(buf, size, "%s", steer_period_name(p->account.period));
+	return p->account.period;
+}
+
+NUMBER_FIELD(day, account.day, 1, 31, 1)
+
+static bool read_only(void *row, const char *value, struct steer_why *why)
+{
+	struct mps_steer_path *p = row;
+	const bool block = !strcmp(value, "block");
+
+	if (!block && strcmp(value, "allow"))
+		return value_wrong(why, "neither allow nor block: %s", value);
+	p->flags |= block * MPS_STEER_BLOCK;
+	return true;
+}
+
+static bool write_only(const void *row, char *buf, size_t size)
+{
+	snprintf(buf, size, "block");
+	return ((const struct mps_steer_path *)row)->flags & MPS_STEER_BLOCK;
+}
+
+/* In the table's order. */
+enum {
+#define FIELD_ENUM(id, ...) PATH_HAS_##id,
+	STEER_PATH_FIELDS(FIELD_ENUM)
+#undef FIELD_ENUM
+};
+
 static const struct steer_field path_fields[] = {
 #define PATH_FIELD(id, ...) STEER_FIELD(struct mps_steer_path, id, __VA_ARGS__, NULL),
 	STEER_PATH_FIELDS(PATH_FIELD)
@@ -114,6 +177,34 @@ static void clear_path(void *row)
 
 	memset(p, 0, sizeof(*p));
 	p->local_id = p->remote_id = MPS_STEER_ANY_ID;
+	p->account.day = 1;
+	p->account.slot = MPS_STEER_SLOTS;
+}
+
+/* hint: what to do; false */
+static bool goes_without(const struct mps_steer_path *p, struct steer_why *why, const char *field,
+			 const char *lacks, const char *hint)
+{
+	value_wrong(why, "%s: path %s has no %s", field, p->name, lacks);
+	why->hint = hint;
+	return false;
+}
+
+static bool is_whole_cap(const struct mps_steer_path *p, unsigned int seen, struct steer_why *why)
+{
+	const bool cap = seen & 1U << PATH_HAS_cap, period = seen & 1U << PATH_HAS_period;
+
+	if (cap && !period)
+		return goes_without(p, why, "cap", "period", "say for how long, as period month");
+	if (period && !cap)
+		return goes_without(p, why, "period", "cap", "say how much, as cap 10G");
+	if (seen & 1U << PATH_HAS_only && !cap)
+		return goes_without(p, why, "only", "cap",
+				    "leave it out, or say how much, as cap 10G");
+	if (seen & 1U << PATH_HAS_day && p->account.period != MPS_STEER_MONTH)
+		return goes_without(p, why, "day", "period of a month",
+				    "leave it out, or take period month");
+	return true;
 }
 
 static bool is_whole_path(const void *row, unsigned int seen, struct steer_why *why)
@@ -121,7 +212,7 @@ static bool is_whole_path(const void *row, unsigned int seen, struct steer_why *
 	const struct mps_steer_path *p = row;
 
 	if (*p->name)
-		return true;
+		return is_whole_cap(p, seen, why);
 	value_wrong(why, "the path has no name");
 	why->hint = "give it one: name NAME";
 	return false;

@@ -135,8 +135,10 @@ __u64 steer_number(const struct steer_field *f, const void *row, unsigned int pa
 		return *(const __u8 *)at;
 	case sizeof(__u16):
 		return *(const __u16 *)at;
-	default:
+	case sizeof(__u32):
 		return *(const __u32 *)at;
+	default:
+		return *(const __u64 *)at;
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "cli/util.h"
 #include "kernel/progmaps.h"
 #include "kernel/registry.h"
+#include "sched/steer_account.h"
 #include "sched/steer_table.h"
 
 #define HINT_LOAD "`" PROGRAM " load " STEER_SCHEDULER "` loads it, or `use` in its place"
@@ -15,7 +16,7 @@
 /* A reader that is slower than so many writers in a row will not get there. */
 #define MAX_LOOKS 100
 
-static int find_map(const struct sched *s)
+static int find_map(const struct sched *s, __u32 type, __u32 value_size, const char *name)
 {
 	struct bpf_map_info info;
 	struct progmaps maps;
@@ -26,8 +27,8 @@ static int find_map(const struct sched *s)
 		if (progmaps_open(&maps, s->prog_id[i]))
 			continue;
 		while ((fd = progmaps_next(&maps, &info)) >= 0) {
-			if (info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS &&
-			    info.value_size == sizeof(__u32) && !strcmp(info.name, MPS_STEER_MAP))
+			if (info.type == type && info.value_size == value_size &&
+			    !strcmp(info.name, name))
 				return fd;
 			close(fd);
 		}
@@ -52,7 +53,9 @@ static bool is_sound(const struct mps_steer_table *t)
 	if (t->nr_rules > MPS_STEER_RULES || t->nr_paths > MPS_STEER_PATHS)
 		return false;
 	for (i = 0; i < t->nr_paths; i++)
-		if (!memchr(t->path[i].name, '\0', sizeof(t->path[i].name)))
+		if (!memchr(t->path[i].name, '\0', sizeof(t->path[i].name)) ||
+		    t->path[i].account.slot >= MPS_STEER_SLOTS ||
+		    t->path[i].account.period >= MPS_NR_STEER_PERIODS)
 			return false;
 	for (i = 0; i < t->nr_rules; i++)
 		if (t->rule[i].mode >= MPS_NR_STEER_MODES)
@@ -95,6 +98,27 @@ static int read_table(struct steer_table *s)
 	return -EBUSY;
 }
 
+/* What was counted until now. Before the tables: they have nothing that is not counted yet. */
+static int read_slots(struct steer_table *s)
+{
+	int err = s->slots < 0 ? -EPROTO : 0;
+	__u32 i;
+
+	for (i = 0; !err && i < MPS_STEER_SLOTS; i++)
+		err = bpf_map_lookup_elem(s->slots, &i, &s->slot[i]);
+	return err;
+}
+
+static int read_both(struct steer_table *s)
+{
+	int err = read_slots(s);
+
+	err = err ?: read_table(s);
+	if (!err)
+		*s->was = *s->t;
+	return err;
+}
+
 /* Is the scheduler loaded? */
 static bool find(struct steer_table *s)
 {
@@ -102,18 +126,24 @@ static bool find(struct steer_table *s)
 	struct sched *sched;
 
 	s->t = calloc(1, sizeof(*s->t));
-	if (!s->t)
+	s->was = calloc(1, sizeof(*s->was));
+	if (!s->t || !s->was)
 		out_of_memory();
 	registry_read(&r);
 	sched = registry_find(&r, STEER_SCHEDULER);
-	s->map = sched ? find_map(sched) : -1;
+	s->map = s->slots = -1;
+	if (sched) {
+		s->map = find_map(sched, BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(__u32), MPS_STEER_MAP);
+		s->slots = find_map(sched, BPF_MAP_TYPE_ARRAY, sizeof(s->slot[0]),
+				    MPS_STEER_SLOTS_MAP);
+	}
 	registry_free(&r);
 	return sched;
 }
 
 bool steer_table_look(struct steer_table *s)
 {
-	return find(s) && s->map >= 0 && !read_table(s);
+	return find(s) && s->map >= 0 && !read_both(s);
 }
 
 enum exit_code steer_table_open(struct steer_table *s)
@@ -126,7 +156,7 @@ enum exit_code steer_table_open(struct steer_table *s)
 	if (s->map < 0)
 		return fail(EX_FAILED, HINT_VERSION,
 			    STEER_SCHEDULER " is of another version: it has no map " MPS_STEER_MAP);
-	err = read_table(s);
+	err = read_both(s);
 	if (err == -EPROTO)
 		return fail(EX_FAILED, HINT_VERSION,
 			    STEER_SCHEDULER " is of another version: its tables are not as here");
@@ -140,14 +170,20 @@ void steer_table_close(struct steer_table *s)
 {
 	if (s->map >= 0)
 		close(s->map);
+	if (s->slots >= 0)
+		close(s->slots);
 	free(s->t);
+	free(s->was);
 }
 
 enum exit_code steer_table_put(struct steer_table *s)
 {
+	enum exit_code ret = steer_accounts_carry(s);
 	__u32 zero = 0;
 	int fd, err;
 
+	if (ret != EX_OK)
+		return ret;
 	s->t->generation = s->t->generation + 1 ?: 1;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "mps_steer_table", sizeof(zero), sizeof(*s->t), 1,
 			    NULL);
@@ -157,6 +193,9 @@ enum exit_code steer_table_put(struct steer_table *s)
 	if (!err)
 		err = bpf_map_update_elem(s->map, &zero, &fd, BPF_ANY);
 	close(fd);
-	return err ? fail(code_of(-err), NULL, "the tables cannot be written: %s", strerror(-err))
-		   : EX_OK;
+	if (err)
+		return fail(code_of(-err), NULL, "the tables cannot be written: %s",
+			    strerror(-err));
+	*s->was = *s->t;
+	return EX_OK;
 }

@@ -8,8 +8,11 @@
 #include "state/steer.h"
 
 struct steer_table {
-	int map;		   /* the outer one */
-	struct mps_steer_table *t; /* as it is, then as it is to be */
+	int map;		     /* the outer one */
+	int slots;		     /* map of accounts */
+	struct mps_steer_table *t;   /* as it is, then as it is to be */
+	struct mps_steer_table *was; /* as it is */
+	struct mps_steer_slot slot[MPS_STEER_SLOTS];
 };
 
 /* Without an error where there are none. The caller closes it in any case. */

@@ -254,6 +254,58 @@ void text_time(__u32 us, char *buf, size_t size)
 	snprintf(buf, size, "%u%s", us / units[i].us, units[i].name);
 }
 
+static const struct {
+	const char *name;
+	__u64 bytes;
+} amounts[] = {
+	{ "T", 1000000000000 }, { "G", 1000000000 }, { "M", 1000000 }, { "K", 1000 }, { "", 1 },
+};
+
+#define NR_AMOUNTS (sizeof(amounts) / sizeof(amounts[0]))
+#define MAX_AMOUNT 1000000000000000000U
+
+bool value_amount(__u64 *bytes, const char *text, struct steer_why *why)
+{
+	const size_t len = strspn(text, "0123456789");
+	char digits[64];
+	__u64 number;
+	unsigned int i;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
+	for (i = 0; i < NR_AMOUNTS && len < sizeof(digits); i++) {
+		if (strcmp(amounts[i].name, text + len) ||
+		    !value_number(&number, digits, 1, MAX_AMOUNT / amounts[i].bytes, why))
+			continue;
+		*bytes = number * amounts[i].bytes;
+		return true;
+	}
+	return value_wrong(
+		why, "not an amount like 500M or 10G, more than 0 and up to 1000000T: %s", text);
+}
+
+void text_amount(__u64 bytes, char *buf, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; bytes % amounts[i].bytes; i++)
+		;
+	snprintf(buf, size, "%llu%s", (unsigned long long)(bytes / amounts[i].bytes),
+		 amounts[i].name);
+}
+
+void text_about(__u64 bytes, char *buf, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; bytes < amounts[i].bytes && amounts[i].bytes > 1; i++)
+		;
+	if (amounts[i].bytes == 1)
+		snprintf(buf, size, "%llu", (unsigned long long)bytes);
+	else
+		snprintf(buf, size, "%.2f%s", (double)bytes / (double)amounts[i].bytes,
+			 amounts[i].name);
+}
+
 bool value_uid(__u32 *uid, const char *text, struct steer_why *why)
 {
 	const struct passwd *user = getpwnam(text);

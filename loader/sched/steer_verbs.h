@@ -4,19 +4,23 @@
 #define MPS_STEER_VERBS_H
 
 /* X(ID, name, what stands behind it, text) */
-#define STEER_VERBS(X)                                                                          \
-	X(list, "list", "", "both tables, as `replace` takes them; behind a # a rule's number") \
-	X(list_rules, "rule list", "", "the rules")                                             \
-	X(list_paths, "path list", "", "the paths")                                             \
-	X(add_rule, "rule add", " [at NUMBER] FIELD VALUE ...",                                 \
-	  "behind the others, or in front of the one of that number")                           \
-	X(add_path, "path add", " FIELD VALUE ...", "behind the others")                        \
-	X(delete_rule, "rule delete", " NUMBER", "that rule")                                   \
-	X(delete_path, "path delete", " NAME", "that path")                                     \
-	X(flush, "flush", "", "all rules and paths go")                                         \
-	X(flush_rules, "rule flush", "", "all rules go")                                        \
-	X(flush_paths, "path flush", "", "all paths go")                                        \
-	X(replace, "replace", " FILE", "both tables at once; a line begins with rule or path")  \
+#define STEER_VERBS(X)                                                                             \
+	X(list, "list", "", "both tables, as `replace` takes them; behind a # a rule's number")    \
+	X(list_rules, "rule list", "", "the rules")                                                \
+	X(list_paths, "path list", "", "the paths")                                                \
+	X(add_rule, "rule add", " [at NUMBER] FIELD VALUE ...",                                    \
+	  "behind the others, or in front of the one of that number")                              \
+	X(add_path, "path add", " FIELD VALUE ...", "behind the others")                           \
+	X(delete_rule, "rule delete", " NUMBER", "that rule")                                      \
+	X(delete_path, "path delete", " NAME", "that path")                                        \
+	X(flush, "flush", "", "all rules and paths go")                                            \
+	X(flush_rules, "rule flush", "", "all rules go")                                           \
+	X(flush_paths, "path flush", "", "all paths go")                                           \
+	X(replace, "replace", " FILE", "both tables at once; a line begins with rule or path")     \
+	X(show_accounts, "account show", "", "bytes of each path, of its period where it has one") \
+	X(save_accounts, "account save", "",                                                       \
+	  "ends periods that are over, and writes all to a file, for the next load")               \
+	X(reset_accounts, "account reset", " [NAME]", "that path's begins anew, or those of all")  \
 	X(test, "test", " FIELD VALUE ...", "which rule such a connection matches, and why")
 
 #endif /* MPS_STEER_VERBS_H */

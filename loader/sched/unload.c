@@ -14,6 +14,8 @@
 #include "sched/pindir.h"
 #include "sched/reinject.h"
 #include "sched/release.h"
+#include "sched/steer_account.h"
+#include "sched/steer_state.h"
 #include "sched/unload.h"
 #include "sched/usage.h"
 
@@ -146,14 +148,26 @@ static void note_namespaces(struct usage *u, const char *name)
 			    users);
 }
 
+/* Of paths, as far as they are counted: what live connections send afterwards is not. */
+static void save_accounts(const char *name)
+{
+	if (!strcmp(name, STEER_SCHEDULER) && steer_accounts_save_loaded())
+		output_note(
+			"what its paths' accounts have counted since they were saved is lost: " STEER_STATE_FILE
+			" cannot be read or written");
+}
+
 static enum exit_code unload_pinned(struct usage *u, const struct sched *s, const char *name)
 {
 	const __u32 map = s ? s->map_id : 0;
 	unsigned int conns = sockets_count(&u->sockets, sock_is_connection, name, map);
 	unsigned int listeners = sockets_count(&u->sockets, sock_is_listener, name, map);
 	int refs = s ? release_refs(s) : 0;
-	enum exit_code ret = remove_pins(name);
+	enum exit_code ret;
 	output_t *item;
+
+	save_accounts(name);
+	ret = remove_pins(name);
 
 	if (ret != EX_OK)
 		return ret;

@@ -61,6 +61,8 @@ def test_json_has_the_fields(loaded, file):
     assert second["remote_port"] == [5000, 5999] and second["mark"] == [0x10, 0xF0]
     assert second["priority"] == 6 and second["uid"] == 1000
     assert third == {"rule": 3, "mode": "priority", "deadline_us": 250_000}
+    account = found["paths"][1].pop("account")
+    assert set(account) == {"sent", "received", "since"} and account["since"] is None
     assert found["paths"][1] == {
         "name": "lte",
         "remote": "2001:db8::/32",
@@ -184,6 +186,39 @@ WRONG = {
     "weight": (["path", "add", "name", "a", "weight", "0"], USAGE, "1 to 100"),
     "rank": (["path", "add", "name", "a", "rank", "100"], USAGE, "0 to 99"),
     "rtt": (["path", "add", "name", "a", "rtt", "0ms"], USAGE, "more than 0"),
+    "cap": (["path", "add", "name", "a", "cap", "0", "period", "day"], USAGE, "cap: not an amount"),
+    "cap unit": (["path", "add", "name", "a", "cap", "1X", "period", "day"], USAGE, "500M or 10G"),
+    "no period": (["path", "add", "name", "a", "cap", "1G"], USAGE, "cap: path a has no period"),
+    "no cap": (["path", "add", "name", "a", "period", "day"], USAGE, "period: path a has no cap"),
+    "period": (
+        ["path", "add", "name", "a", "cap", "1", "period", "year"],
+        USAGE,
+        "day, week, month",
+    ),
+    "day": (
+        ["path", "add", "name", "a", "cap", "1", "period", "month", "day", "32"],
+        USAGE,
+        "day: not a number from 1 to 31",
+    ),
+    "day of a week": (
+        ["path", "add", "name", "a", "cap", "1", "period", "week", "day", "3"],
+        USAGE,
+        "no period of a month",
+    ),
+    "only": (
+        ["path", "add", "name", "a", "cap", "1", "period", "day", "only", "ask"],
+        USAGE,
+        "neither allow nor block",
+    ),
+    "only no cap": (
+        ["path", "add", "name", "a", "only", "block"],
+        USAGE,
+        "only: path a has no cap",
+    ),
+    "account": (["account", "drop"], USAGE, "no such thing to do: drop"),
+    "account gone": (["account", "reset", "x"], FAILED, "there is no path x"),
+    "accounts": (["account", "save", "x"], USAGE, "it takes nothing more"),
+    "two accounts": (["account", "reset", "x", "y"], USAGE, "it takes [NAME]"),
     "file": (["replace", "/none"], FAILED, "No such file"),
 }
 

@@ -20,6 +20,7 @@ class Rows:
             *(ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p, ctypes.c_int),
             *(ctypes.c_char_p, ctypes.c_size_t),
         ]
+        self.lib.number_of.restype = ctypes.c_uint64
         self.lib.why.restype = self.lib.hint.restype = ctypes.c_char_p
         self.lib.covers.restype = self.lib.object_is_there.restype = ctypes.c_bool
         self.code = None

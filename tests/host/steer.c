@@ -5,6 +5,7 @@
 #include "policy/shares.h"
 #include "policy/steer.h"
 #include "policy/thin.h"
+#include "state/steer_period.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -64,6 +65,54 @@ EXPORT __u32 probes(struct mps_conn *c, __u32 metric)
 EXPORT __u64 done_us(const struct mps_conn *c, __u32 limit)
 {
 	return mps_steer_done_us(c, limit);
+}
+
+/* The path's flags, with all of these bits of its metric said of it. */
+EXPORT __u32 capped(struct mps_conn *c, __u32 over)
+{
+	mps_steer_cap(&c->path[0], over);
+	return c->path[0].flags;
+}
+
+EXPORT __u64 account_bytes(const struct mps_steer_account *a, const struct mps_steer_slot *s,
+			   __u32 way)
+{
+	return mps_account_bytes(a, s, way);
+}
+
+EXPORT __u32 account_is_over(const struct mps_steer_account *a, const struct mps_steer_slot *s,
+			     __u32 queued)
+{
+	return mps_account_is_over(a, s, queued);
+}
+
+EXPORT __s32 days_of(__s32 year, __s32 month, __s32 day)
+{
+	return mps_date_days((struct mps_date){ year, month, day });
+}
+
+EXPORT void date_of(__s32 days, __s32 date[3])
+{
+	const struct mps_date d = mps_date_of(days);
+
+	date[0] = d.year;
+	date[1] = d.month;
+	date[2] = d.day;
+}
+
+EXPORT __s32 period_start(__s32 today, __u32 period, __s32 day)
+{
+	return mps_period_start(today, period, day);
+}
+
+EXPORT __s32 period_next(__s32 start, __u32 period, __s32 day)
+{
+	return mps_period_next(start, period, day);
+}
+
+EXPORT __u32 period_look(struct mps_steer_account *a, const struct mps_steer_slot *s, __s32 today)
+{
+	return mps_period_look(a, s, today);
 }
 
 EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)

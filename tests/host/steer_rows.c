@@ -270,9 +270,9 @@ bool object_is_there(bool cgroup, unsigned int number)
 }
 
 /* A member of row 0 as JSON has it. */
-unsigned int number_of(bool path, const char *field, unsigned int part)
+__u64 number_of(bool path, const char *field, unsigned int part)
 {
 	const struct steer_kind *k = path ? &steer_path_kind : &steer_rule_kind;
 
-	return (unsigned int)steer_number(find(k, field), &rows[0], part);
+	return steer_number(find(k, field), &rows[0], part);
 }

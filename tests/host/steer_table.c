@@ -10,6 +10,8 @@ unsigned int races; /* so many times the inner map is gone when it is to be open
 unsigned int looks; /* into the outer map */
 int outer_errno;    /* of a look into it */
 int open_errno;	    /* of the inner map, for good */
+int slots_errno;    /* of a look into the accounts */
+unsigned int slot_size = sizeof(struct mps_steer_slot);
 unsigned int type = BPF_MAP_TYPE_ARRAY, key_size = 4, value_size = sizeof(struct mps_steer_table);
 unsigned int outer_type = BPF_MAP_TYPE_ARRAY_OF_MAPS;
 struct mps_steer_table inside;
@@ -41,6 +43,11 @@ void out_of_memory(void)
 
 static struct sched sched = { .nr_progs = 1 };
 
+enum exit_code steer_accounts_carry(struct steer_table *s)
+{
+	return EX_OK;
+}
+
 void registry_read(struct registry *r)
 {
 }
@@ -60,15 +67,20 @@ int progmaps_open(struct progmaps *m, __u32 prog_id)
 	return 0;
 }
 
+/* The last that was opened before the tables are read. */
+static int slots_fd = -1;
+
 int progmaps_next(struct progmaps *m, struct bpf_map_info *info)
 {
-	if (m->at++)
+	if (m->at > 1)
 		return -1;
 	memset(info, 0, sizeof(*info));
-	info->type = outer_type;
-	info->value_size = sizeof(__u32);
-	snprintf(info->name, sizeof(info->name), "%s", MPS_STEER_MAP);
-	return dup(0);
+	info->type = m->at ? BPF_MAP_TYPE_ARRAY : outer_type;
+	info->value_size = m->at ? slot_size : sizeof(__u32);
+	snprintf(info->name, sizeof(info->name), "%s", m->at ? MPS_STEER_SLOTS_MAP : MPS_STEER_MAP);
+	slots_fd = dup(0);
+	m->at++;
+	return slots_fd;
 }
 
 static int inner_fd = -1;
@@ -79,6 +91,11 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value)
 		overflows |= value_size > sizeof(inside);
 		memcpy(value, &inside, sizeof(inside));
 		return 0;
+	}
+	if (fd == slots_fd) {
+		memset(value, 0, sizeof(struct mps_steer_slot));
+		((struct mps_steer_slot *)value)->bytes[0] = *(const __u32 *)key + 1000;
+		return -slots_errno;
 	}
 	looks++;
 	*(__u32 *)value = 7;
@@ -126,7 +143,9 @@ int read_rules(void)
 	looks = 0;
 	inner_fd = -1;
 	ret = steer_table_open(&s);
-	nr = s.t->nr_rules;
+	nr = ret == EX_OK && s.slot[MPS_STEER_SLOTS - 1].bytes[0] != MPS_STEER_SLOTS + 999
+		     ? -99
+		     : s.t->nr_rules;
 	steer_table_close(&s);
 	return ret == EX_OK ? nr : -(int)ret;
 }

@@ -11,18 +11,19 @@ AUTO, STANDBY, DELAY, BALANCE, PRIORITY, REDUNDANT = range(6)
 NO_DEADLINE = 0xFFFFFFFF
 METERED, LAST = 100, 250  # ranks of metered paths, and of backups that no row matches
 # enum mps_note
-STANDS_BY, OVERFLOWS, OVER_RTT = 1 << 3, 1 << 4, 1 << 5
+STANDS_BY, OVERFLOWS, OVER_RTT, OVER_CAP = 1 << 3, 1 << 4, 1 << 5, 1 << 6
 BACK_US = 1_000_000
 HEAD = hostlib.HEAD.size - 16  # struct mps_conn up to path[]
 
 
-def metric(rank=0, weight=0, out=0):
-    return rank | weight << 8 | out << 16
+def metric(rank=0, weight=0, out=0, over=0):
+    return rank | weight << 8 | out << 16 | over << 17
 
 
 def library(out=hostlib.OUT / "steer.so", include=hostlib.INCLUDE, flags=hostlib.TRAPS):
     lib = hostlib.make_library("steer.c", out, include, flags)
     lib.done_us.restype = ctypes.c_uint64
+    lib.account_bytes.restype = ctypes.c_uint64
     return lib
 
 

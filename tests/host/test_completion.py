@@ -40,9 +40,9 @@ def names(fields, **having):
 
 def test_verbs(steer):
     verbs = names(steer["verbs"])
-    assert offered("") == {v for v in verbs if " " not in v} | {"rule", "path"}
+    assert offered("") == {v for v in verbs if " " not in v} | {"rule", "path", "account"}
     assert offered("fl") == {"flush"}
-    for kind in ("rule", "path"):
+    for kind in ("rule", "path", "account"):
         assert offered(f"{kind} ") == {v.split()[1] for v in verbs if v.startswith(f"{kind} ")}
 
 
@@ -69,5 +69,13 @@ def test_values(steer):
 def test_what_takes_no_more_words(steer, tmp_path):
     (tmp_path / "tables").touch()
     assert offered("replace ", tmp_path) == {"tables"}
-    for line in ("replace tables ", "list ", "flush ", "rule list ", "rule delete ", "rule no "):
+    for line in (
+        "replace tables ",
+        "list ",
+        "flush ",
+        "rule list ",
+        "rule delete ",
+        "rule no ",
+        "account show ",
+    ):
         assert offered(line, tmp_path) == set(), line

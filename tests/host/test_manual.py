@@ -80,7 +80,7 @@ def test_commands_have_room_in_the_list(tables):
 def test_every_word_of_steer(text, tables):
     """Each on a line of its own, in `help steer` and the page."""
     steer = tables["steer"]
-    page = re.sub(r"\s+", " ", section(text, "steer [rule|path] VERB ...", 3))
+    page = re.sub(r"\s+", " ", section(text, "steer [rule|path|account] VERB ...", 3))
     lines = output(PROGRAM, "help", "steer").splitlines()
     rows = [("words", v) for v in steer["verbs"]] + [("words", m) for m in steer["modes"]]
     rows += [("value", f) for f in steer["rule"] + steer["path"]]

@@ -72,11 +72,28 @@ def test_rules_in_other_words(rows, line, text):
     [
         "name a rank 0",
         "name abcdefghijklmno device eth0 rank 99 weight 100 rtt 60s metered",
+        "name a rank 0 metered cap 10G period month day 15 only block",
+        "name a rank 0 cap 1500M period month",
+        "name a rank 0 cap 1 period week",
+        "name a rank 0 cap 1000000T period day",
         "name a local 10.0.0.0/8 remote 2001:db8::/32 id 255 remote-id 0 backup rank 3 rtt 150ms",
     ],
 )
 def test_paths_are_printed_as_they_are_read(rows, line):
     assert rows.read(line, path=True) == ("", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("cap 1000000000 period day", "cap 1G period day"),
+        ("cap 1001K period week", "cap 1001K period week"),
+        ("cap 5000G period month day 1", "cap 5T period month"),
+        ("only allow cap 7 period month", "cap 7 period month"),
+    ],
+)
+def test_paths_in_other_words(rows, line, text):
+    assert rows.read(f"name a {line}", path=True) == ("", f"name a rank 0 {text}")
 
 
 WRONG = {
@@ -154,6 +171,26 @@ def test_what_is_wrong_is_named(rows, line):
         ("weight 101", "not a number from 1 to 100"),
         ("id 256", "not a number from 0 to 255"),
         ("rtt 0ms", "not a time like 200ms, more than 0"),
+        ("name a cap 10G", "cap: path a has no period"),
+        ("name a period month", "period: path a has no cap"),
+        ("name a only block", "only: path a has no cap"),
+        ("name a day 3", "day: path a has no period of a month"),
+        ("name a cap 1G period week day 3", "day: path a has no period of a month"),
+        ("name a cap 1G period month day 32", "day: not a number from 1 to 31: 32"),
+        ("name a cap 1G period month day 0", "day: not a number from 1 to 31: 0"),
+        ("name a cap 1G period year", "period: none of day, week, month: year"),
+        ("name a cap 1G period -", "period: none of day, week, month: -"),
+        ("name a cap 1G period day only ask", "only: neither allow nor block: ask"),
+        ("name a cap 0 period day", "cap: not an amount"),
+        ("name a cap 0G period day", "cap: not an amount"),
+        ("name a cap G period day", "cap: not an amount"),
+        ("name a cap -1G period day", "cap: not an amount"),
+        ("name a cap 1.5G period day", "cap: not an amount"),
+        ("name a cap 1g period day", "cap: not an amount"),
+        ("name a cap 1GB period day", "cap: not an amount"),
+        ("name a cap 0x10 period day", "cap: not an amount"),
+        ("name a cap 1000001T period day", "cap: not an amount"),
+        ("name a cap 99999999999999999999999 period day", "cap: not an amount"),
     ],
 )
 def test_what_is_wrong_of_a_path(rows, line, why):
@@ -201,13 +238,16 @@ def test_numbers_of_fields(rows):
         assert [rows.lib.number_of(False, field.encode(), i) for i in range(len(numbers))] == (
             numbers
         ), field
-    assert rows.read("name a id 255 remote-id 3 rank 9 weight 7 rtt 5ms", path=True)[0] == ""
+    line = "name a id 255 remote-id 3 rank 9 weight 7 rtt 5ms cap 5000G period month day 31"
+    assert rows.read(line, path=True)[0] == ""
     for field, number in {
         "id": 255,
         "remote-id": 3,
         "rank": 9,
         "weight": 7,
         "rtt": 5000,
+        "cap": 5 * 10**12,
+        "day": 31,
     }.items():
         assert rows.lib.number_of(True, field.encode(), 0) == number, field
 

@@ -9,7 +9,8 @@ from hostlib import OUT, TOP, TRAPS, make_library
 
 FAILED = 1
 LOOKS = 100
-SIZES = {"looks": 0, "races": 0, "outer_errno": 0, "open_errno": 0, "overflows": 0}
+ERRORS = ("outer_errno", "open_errno", "slots_errno")
+SIZES = dict.fromkeys(("looks", "races", "overflows", *ERRORS), 0)
 
 
 class Kernel:
@@ -62,7 +63,7 @@ def test_one_that_is_replaced_meanwhile_is_not_empty(kernel):
     assert "busy" in kernel.rules()
 
 
-@pytest.mark.parametrize("name", ["outer_errno", "open_errno"])
+@pytest.mark.parametrize("name", ERRORS)
 def test_what_the_kernel_refuses_is_told(kernel, name):
     kernel[name] = errno.EPERM
     assert "not permitted" in kernel.rules()
@@ -73,6 +74,7 @@ OTHERS = {
     "key_size": (8, "of another version"),
     "value_size": (1 << 20, "of another version"),
     "outer_type": (2, "it has no map"),
+    "slot_size": (8, "of another version"),
 }
 
 
