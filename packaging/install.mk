@@ -53,7 +53,7 @@ INSTALLED = \
 	$(call into,$(DATADIR)/mptcp-sched/grafana,0644,$(wildcard contrib/grafana/*.json)) \
 	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
 	$(call into,$(DATADIR)/bash-completion/completions,0644,$(COMPLETION)) \
-	$(call into,$(UNITDIR),0644,$(filter %.service,$(MADE))) \
+	$(call into,$(UNITDIR),0644,$(filter %.service,$(MADE)) $(wildcard dist/*.timer)) \
 	$(call into,$(HOOKDIR),0644,$(filter %.json,$(MADE))) \
 	$(call into,$(DATADIR)/doc/mptcp-sched/examples,0644,dist/mptcp-sched.conf)
 

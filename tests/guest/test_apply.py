@@ -11,6 +11,7 @@ from lab import run
 from test_errors import modules, state
 
 UNIT = Path("/usr/lib/systemd/system/mptcp-sched.service")
+ACCOUNT = Path("/usr/lib/systemd/system/mptcp-sched-account.service")
 SCORE = 2.5  # of systemd-analyze security: 10 is all rights, 0 none
 EXAMPLE = Path("/usr/share/doc/mptcp-sched/examples/mptcp-sched.conf")
 
@@ -261,9 +262,10 @@ def test_the_example_is_valid(none_loaded):
     ]
 
 
-def test_systemd_accepts_the_unit():
-    done = run("systemd-analyze", "verify", "--man=no", UNIT)
-    assert done.stdout + done.stderr == ""
+def test_systemd_accepts_the_units():
+    for unit in (UNIT, ACCOUNT, ACCOUNT.with_suffix(".timer")):
+        done = run("systemd-analyze", "verify", "--man=no", unit)
+        assert done.stdout + done.stderr == ""
     security = run("systemd-analyze", "security", "--offline=yes", UNIT, check=False).stdout
     (score,) = re.findall(r"exposure level for mptcp-sched.service: ([0-9.]+)", security)
     assert float(score) <= SCORE, security

@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from command import PROGRAM, STRACE, ok, sched
@@ -360,3 +361,20 @@ def test_the_tables_go_with_the_scheduler(none_loaded):
     ok("load", NAME)
     assert steer("list")["rules"] == []
     ok("unload", NAME)
+
+
+def test_the_rights_of_the_timer_s_unit(loaded):
+    """Enough to save accounts, and none too many."""
+    unit = Path("/usr/lib/systemd/system/mptcp-sched-account.service").read_text()
+    (line,) = re.findall(r"^CapabilityBoundingSet=(.*)$", unit, re.MULTILINE)
+    names = [name.removeprefix("CAP_").lower() for name in line.split()]
+
+    def with_only(some):
+        few = ",".join(["-all", *(f"+{name}" for name in some)])
+        prefix = ("setpriv", "--bounding-set", few, "--inh-caps=-all", "--no-new-privs")
+        return sched("--json", "steer", "account", "save", prefix=prefix).code
+
+    steer("path add name a cap 1G period day")
+    assert with_only(names) == 0
+    for missing in names:
+        assert with_only(n for n in names if n != missing) != 0, f"{missing} is not needed"

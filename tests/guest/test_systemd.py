@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The units under systemd: at boot, over a reboot, at a reload, and with a file that is wrong."""
+"""The units under systemd: at boot, over a reboot, at a reload, and with a file that is wrong.
+
+And the timer that saves the accounts of paths.
+"""
 
 import re
 import shutil
@@ -15,6 +18,8 @@ from test_errors import modules
 
 BRIDGE = "mptcp_sched_bpf"
 APPLY, EXPORTER = "mptcp-sched.service", "mptcp-sched-exporter.service"
+ACCOUNT, TIMER = "mptcp-sched-account.service", "mptcp-sched-account.timer"
+ACCOUNTS = "var/lib/mptcp-sched/accounts"
 CONF = "[load]\nbpf_ecf = beta=%s\nbpf_minrtt =\n[root]\nscheduler = bpf_ecf\n"
 METRICS = "http://127.0.0.1:9851/metrics"
 SIZE = 300_000
@@ -41,14 +46,14 @@ def is_out():
 
 @pytest.fixture
 def root(none_loaded, by_the_bridge):
-    """A machine on which the two units and nothing else are enabled."""
+    """A machine on which the project's units and nothing else are enabled."""
     run("rmmod", BRIDGE)
     made = PrivateRoot()
     try:
         for wants in (made.root / "etc/systemd/system").glob("*.wants"):
             shutil.rmtree(wants)
         made.run("systemctl", "mask", *MASKED)
-        made.run("systemctl", "enable", APPLY, EXPORTER)
+        made.run("systemctl", "enable", APPLY, EXPORTER, TIMER)
         yield made
     finally:
         made.close()
@@ -105,7 +110,7 @@ def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root):
 
 
 @pytest.mark.timeout(1200)
-def test_the_exporter_serves_what_the_machine_does(boot):
+def test_the_exporter_serves_what_the_machine_does_and_the_timer_saves(boot, root):
     machine = boot(CONF % 1)
     state = machine.unit(EXPORTER, "ActiveState", "MainPID")
     assert state[0] == "active", machine.journal(EXPORTER)
@@ -119,6 +124,22 @@ def test_the_exporter_serves_what_the_machine_does(boot):
     ]
     # seen to be empty once, on a busy host
     assert sent == [SIZE], (text, machine.journal(EXPORTER), machine.journal(APPLY))
+    accounts_are_saved(machine, root)
+
+
+def accounts_are_saved(machine, root):
+    """By the timer, on the minute."""
+    assert machine.unit(TIMER, "ActiveState") == ["active"], machine.journal(TIMER)
+    machine.sched("load", "bpf_steer")
+    machine.sched("steer", "path", "add", "name", "lte", "cap", "1G", "period", "day")
+    try:
+        until((root.root / ACCOUNTS).exists, 75, "a minute is over", every=1)
+    except AssertionError as error:
+        raise AssertionError(machine.journal(ACCOUNT)) from error
+    assert "\npath lte day " in (root.root / ACCOUNTS).read_text()
+    until(lambda: machine.unit(ACCOUNT, "ActiveState") == ["inactive"], 20, "it is done", every=1)
+    assert machine.unit(ACCOUNT, "Result", "ExecMainStatus") == ["success", "0"]
+    assert "Bytes of MPTCP paths" not in machine.journal(ACCOUNT), "each minute it is silent"
 
 
 @pytest.mark.timeout(1200)
@@ -132,7 +153,8 @@ def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot):
 
 
 def test_the_units_that_are_tested_are_the_installed_ones():
-    for unit in (APPLY, EXPORTER):
-        template = (TOP / f"dist/{unit}.in").read_text()
+    for unit in (APPLY, EXPORTER, ACCOUNT, TIMER):
+        dist = TOP / "dist" / unit
+        template = (dist if unit == TIMER else dist.with_name(f"{unit}.in")).read_text()
         installed = Path("/usr/lib/systemd/system", unit).read_text()
         assert installed == template.replace("@SBINDIR@", "/usr/sbin")

@@ -137,7 +137,12 @@ def test_dkms_builds_the_module_and_purging_leaves_nothing(root, built, version)
     status = root.run("dkms", "status", "mptcp-sched-bpf").stdout
     installed = re.findall(r", (\S+), \S+: installed", status)
     assert set(kernels) <= set(installed)
+    accounts = root.root / "var/lib/mptcp-sched/accounts"
+    accounts.parent.mkdir()
+    accounts.write_text("kept until it is purged\n")
     packages = ["mptcp-sched", "mptcp-sched-dkms"]
+    root.run(*DPKG, "--remove", "mptcp-sched-dbgsym", "mptcp-sched")
+    assert accounts.exists()
     root.run(*DPKG, "--purge", *packages, "mptcp-sched-dbgsym", timeout=120)
     assert not any(module_of(root, kernel).exists() for kernel in installed)
     assert difference(before, root.changes()) == {}
