@@ -66,8 +66,8 @@ uninstall:
 
 # --- packages, made anew when something of theirs has changed
 
-PACKAGE_SOURCES := $(wildcard debian/* debian/source/* packaging/* packaging/*/* docs/* *.md Makefile LICENSE \
-	$(foreach d,bpf include kmod loader loader/bpf loader/exporter,$(d)/*) dist/* contrib/*/*)
+PACKAGE_SOURCES := $(wildcard *.md) Makefile LICENSE \
+	$(shell find bpf contrib debian dist docs include kmod loader packaging -type f ! -name '*.pyc')
 
 .PHONY: deb rpm arch
 deb rpm arch: %: $(B)/%/.made
