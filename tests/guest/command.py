@@ -46,7 +46,7 @@ def sched(*args, net=None, prefix=()):
             [*prefix, PROGRAM, *map(str, args)],
             capture_output=True,
             text=True,
-            timeout=120 * SLOW,
+            timeout=300 * SLOW,
             check=False,
         )
 

@@ -92,7 +92,7 @@ class Crun:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                timeout=60,
+                timeout=240,
                 check=False,
             )
             out.seek(0)

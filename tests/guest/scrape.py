@@ -78,7 +78,7 @@ class Exporter:
         else:
             host, port = re.fullmatch(r"http://\[?(.*?)\]?:(\d+)/metrics", self.where).groups()
             host = {"::": "::1", "0.0.0.0": "127.0.0.1"}.get(host, host)
-            conn = http.client.HTTPConnection(host, int(port), timeout=60 * SLOW)
+            conn = http.client.HTTPConnection(host, int(port), timeout=240 * SLOW)
         with contextlib.closing(conn):
             conn.request(method, path, headers=headers)
             answer = conn.getresponse()
@@ -97,7 +97,7 @@ class Exporter:
 
     def end(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=30 * SLOW)
+        out, err = self.process.communicate(timeout=120 * SLOW)
         return self.process.returncode, out, err
 
     def close(self):

@@ -24,7 +24,7 @@ def shell(script, cwd, net):
     words = ["bash", "-euc", f'sudo() {{ "$@"; }}; {script}']
     with net.inside():
         done = subprocess.run(
-            words, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+            words, cwd=cwd, capture_output=True, text=True, timeout=400, check=False
         )
     assert done.returncode == 0, f"{script}: {done.stdout}{done.stderr}"
     return done.stdout

@@ -51,7 +51,7 @@ def promtool(text):
         input=text,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
 

@@ -32,7 +32,7 @@ def stopped_in_mid_work(*words):
         yield held
     finally:
         held.send_signal(signal.SIGCONT)
-        _, err = held.communicate(timeout=60)
+        _, err = held.communicate(timeout=240)
     assert held.returncode in (0, -signal.SIGKILL), err
 
 
@@ -92,7 +92,7 @@ def test_a_pin_keeps_its_directory(none_loaded):
     )
     until(lambda: "bpf_minrtt" in available(), 60, "it is registered and not pinned")
     unloaded = sched("unload", "bpf_rr", "--timeout", "60")
-    _, err = loading.communicate(timeout=60)
+    _, err = loading.communicate(timeout=240)
     assert (loading.returncode, err) == (0, "")
     assert (unloaded.code, unloaded.err) == (0, "")
     assert available() == {"default", "bpf_minrtt"}
@@ -147,7 +147,7 @@ def test_closed_descriptors_are_not_given_to_the_lock(closed, none_loaded):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done

@@ -31,7 +31,7 @@ def mptcpd(net):
         yield daemon
     finally:
         daemon.terminate()
-        said = daemon.communicate(timeout=20)[1]
+        said = daemon.communicate(timeout=120)[1]
         assert daemon.returncode == 0, said
 
 

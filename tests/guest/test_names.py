@@ -127,7 +127,7 @@ def test_statistics_and_events(nasty):
         assert {e["netns"] for e in traced.decisions()} == {conn["netns"]}
         check_plain("".join(traced.lines))
     monitor.send_signal(signal.SIGINT)
-    check_plain(monitor.communicate(timeout=30)[0])
+    check_plain(monitor.communicate(timeout=120)[0])
     ok("use", "default", "--netns", nasty.name)
 
 

@@ -46,7 +46,7 @@ def test_bpftool_alone(labs, name, suffix, tmp_path):
             ["bpftool", "struct_ops", "register", INSTALLED / f"{name}{suffix}", directory],
             capture_output=True,
             text=True,
-            timeout=100 * SLOW,
+            timeout=300 * SLOW,
             check=False,
         )
         if done.returncode:

@@ -47,7 +47,7 @@ def test_bpftool_registers_a_scheduler(suffix, tmp_path):
             ["bpftool", "struct_ops", "register", INSTALLED / f"bpf_ecf{suffix}", directory],
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
         assert available() == {"default", "bpf_ecf"}, done.stdout + done.stderr
