@@ -34,7 +34,7 @@ usage() {
 		           [OPTION...]
 		  selftests  the kernel's own tests of MPTCP under its default and under each scheduler, in
 		           virtual time: selftests [--scheduler NAME ...] [--quick] [SCRIPT...]; hours for
-		           all, so a run goes on where an earlier one ended (docs/testing.md)
+		           all, so a run goes on where an earlier one ended (docs/dev/testing.md)
 		  shell    a shell in the guest (exit or Ctrl-D ends it)
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing

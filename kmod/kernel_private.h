@@ -20,7 +20,7 @@
 
 struct mptcp_subflow_context;
 
-/* The newest series on which the tests passed, see docs/kernels.md. */
+/* The newest series on which the tests passed, see docs/reference/kernels.md. */
 #ifndef MSB_TESTED_MAJOR
 #define MSB_TESTED_MAJOR 7
 #define MSB_TESTED_MINOR 3

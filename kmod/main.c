@@ -126,7 +126,7 @@ static int msb_check_btf(void)
 	s32 id = msb_call(bpf_find_btf_id)("bpf_iter_mptcp_subflow_kern", BTF_KIND_STRUCT, &btf);
 
 	if (id < 0) {
-		pr_err("this module has no BTF that the kernel takes: it was built without this kernel's vmlinux; build it again (docs/troubleshooting.md)\n");
+		pr_err("this module has no BTF that the kernel takes: it was built without this kernel's vmlinux; build it again (docs/use/troubleshooting.md)\n");
 		return -ENOEXEC;
 	}
 	msb_call(btf_put)(btf);

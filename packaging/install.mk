@@ -17,12 +17,14 @@ HOOKDIR ?= /usr/share/containers/oci/hooks.d
 
 # into DIRECTORY MODE FILE...: lines of the table (install.sh)
 into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)
-# The same, for headers: their folders are kept
+# The same, for headers and documents: their folders are kept
 into_tree = $(foreach f,$(3),$(2) $(f) $(1)/$(patsubst bpf/%,%,$(patsubst include/%,%,$(f)))\n)
 
 # Made from the command's own tables: packaging/man/NAME.SECTION.in, and the completion
 MANUALS := $(patsubst packaging/man/%.in,$(B)/man/%,$(wildcard packaging/man/*.in))
 COMPLETION := $(B)/completion/mptcp-sched
+
+DOCUMENTS := $(wildcard docs/*.md docs/*/*.md docs/*/*.json docs/img/*)
 
 # What names the command's place, which may be another one each time
 TEMPLATES := $(wildcard dist/*.in)
@@ -49,7 +51,7 @@ INSTALLED = \
 	$(call into,$(BPFDIR),0644,$(BPF_OBJS)) \
 	$(call into,$(BPFDIR),0755,$(EXPORTER)) \
 	$(call into_tree,$(INCLUDEDIR),0644,$(BPF_HEADERS)) \
-	$(call into,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(wildcard docs/*.md docs/*.json)) \
+	$(call into_tree,$(DATADIR)/doc/mptcp-sched,0644,README.md CHANGELOG.md $(DOCUMENTS)) \
 	$(call into,$(DATADIR)/mptcp-sched/grafana,0644,$(wildcard contrib/grafana/*.json)) \
 	$(foreach s,5 8,$(call into,$(DATADIR)/man/man$(s),0644,$(filter %.$(s),$(MANUALS)))) \
 	$(call into,$(DATADIR)/bash-completion/completions,0644,$(COMPLETION)) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What `trace` tells of besides decisions: docs/json.md. */
+/* What `trace` tells of besides decisions: docs/reference/json.md. */
 #ifndef MPS_CMD_TRACE_H
 #define MPS_CMD_TRACE_H
 

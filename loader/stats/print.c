@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One connection as `stats` shows it; docs/stats.schema.json describes the JSON. */
+/* One connection as `stats` shows it; docs/reference/stats.schema.json describes the JSON. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -251,7 +251,7 @@ static void meet(struct observers *o, const struct sched *s, observer_tell_t tel
 	*new = (struct observed_sched){ .map_id = s->map_id, .here = true };
 	memcpy(new->name, s->name, sizeof(s->name));
 	snprintf(new->why, sizeof(new->why),
-		 "it does not decide by functions of this version's frame (docs/trace.md)");
+		 "it does not decide by functions of this version's frame (docs/use/trace.md)");
 	/* without this map its snapshots are of another layout */
 	for (i = 0; s->conn_map && i < s->nr_progs && !err; i++)
 		err = observe_program(o, s->prog_id[i], at);

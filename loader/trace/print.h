@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A decision as `trace` shows it; docs/json.md describes the JSON. */
+/* A decision as `trace` shows it; docs/reference/json.md describes the JSON. */
 #ifndef MPS_TRACE_PRINT_H
 #define MPS_TRACE_PRINT_H
 

@@ -4,7 +4,7 @@
 
 fuzz_table.py RESULT.json [RUN.json...]    takes the runs (build/out/fuzz.json) in, and prints the table
 
-A run takes the place of the one before it of the same target. docs/testing.md has the lines that are
+A run takes the place of the one before it of the same target. docs/dev/testing.md has the lines that are
 printed, and bench/results/fuzz.json is RESULT.json.
 """
 

@@ -33,10 +33,10 @@ def shell(script, cwd, net):
 @pytest.fixture
 def build(tmp_path):
     """The document's code, built by the document's commands; returns those that follow."""
-    code, _ = blocks("writing-a-scheduler.md", "c")
+    code, _ = blocks("dev/writing-a-scheduler.md", "c")
     assert len(code.splitlines()) < 60
     (tmp_path / "spill.bpf.c").write_text(code)
-    compile_it, use_it = blocks("writing-a-scheduler.md", "sh")
+    compile_it, use_it = blocks("dev/writing-a-scheduler.md", "sh")
     assert "prefix=/usr/local " in compile_it
     run("bash", "-euc", f"cd {tmp_path}; " + compile_it.replace("/usr/local ", "/usr "))
     return use_it
@@ -95,10 +95,10 @@ def test_the_worked_example_describes_itself(build, none_loaded, tmp_path):
 
 def test_the_example_of_three_policies(build, none_loaded, labs, tmp_path):
     """Each serves a connection that has begun under another one."""
-    _, code = blocks("writing-a-scheduler.md", "c")
+    _, code = blocks("dev/writing-a-scheduler.md", "c")
     assert len(code.splitlines()) < 60
     (tmp_path / "spill.bpf.c").write_text(code)
-    compile_it, _ = blocks("writing-a-scheduler.md", "sh")
+    compile_it, _ = blocks("dev/writing-a-scheduler.md", "sh")
     run("bash", "-euc", f"cd {tmp_path}; " + compile_it.replace("/usr/local ", "/usr "))
     ok("load", tmp_path / "spill.bpf.o")
     lab = labs(Path(8, 20), Path(8, 20)).endpoints()
@@ -125,7 +125,7 @@ def test_first_use(none_loaded, labs):
         "table 100": "table 110",
         "lookup 100": "lookup 110",
     }
-    checks, load, endpoint, route, mptcpize, look, back = blocks("first-use.md", "sh")
+    checks, load, endpoint, route, mptcpize, look, back = blocks("use/first-use.md", "sh")
     for block in (checks, load, endpoint, route, look):
         for word, here in names.items():
             block = block.replace(word, here)
@@ -140,7 +140,7 @@ def test_first_use(none_loaded, labs):
 
 
 def test_what_troubleshooting_says_of_the_kernel(none_loaded, labs):
-    text = (TOP / "docs/troubleshooting.md").read_text()
+    text = (TOP / "docs/use/troubleshooting.md").read_text()
     lab = labs().endpoints()
     # its counters
     names = re.findall(r"`MPTcpExt(MPCapable\w+)`", text)

@@ -404,7 +404,7 @@ def test_the_dashboard_and_the_documentation_name_what_is_exported(labs):
             # one line for each path: a server's differ in the second of these only
             if any(name.startswith("mptcp_sched_path_") for name in asked):
                 assert {"path", "remote_id"} <= shown, panel["title"]
-    documented = set(names.findall((TOP / "docs/metrics.md").read_text()))
+    documented = set(names.findall((TOP / "docs/reference/metrics.md").read_text()))
     assert documented == exported
 
 

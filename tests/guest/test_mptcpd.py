@@ -17,8 +17,8 @@ SCHEDULER = "bpf_minrtt"
 
 
 def command_of_the_document():
-    """As docs/mptcpd.md says to start it."""
-    text = (TOP / "docs/mptcpd.md").read_text()
+    """As docs/use/mptcpd.md says to start it."""
+    text = (TOP / "docs/use/mptcpd.md").read_text()
     (line,) = re.findall(rf"^(?:sudo )?ip netns exec \S+ {MPTCPD} (.*)$", text, re.MULTILINE)
     return [MPTCPD, *line.split()]
 
@@ -58,7 +58,7 @@ def bytes_by_address(conn):
 
 
 def made_again(lab, i):
-    """The remedy of docs/mptcpd.md for an endpoint that was made before its address was there."""
+    """The remedy of docs/use/mptcpd.md for an endpoint that was made before its address was there."""
     line = endpoints(lab.client)[lab.local(i)]
     number = re.search(r"\bid (\d+)", line)[1]
     lab.client.ip(

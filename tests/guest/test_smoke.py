@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Does all of it work on this kernel? The few tests that every kernel has to pass (docs/kernels.md).
+"""Does all of it work on this kernel? The few tests that every kernel has to pass (docs/reference/kernels.md).
 
 From the module's load to its removal. On the kernels of CI they are a part of all tests; on the
 others they are all that runs. boot.py looks at the kernel's log when the guest is done.

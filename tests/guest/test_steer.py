@@ -122,7 +122,7 @@ def test_which_rule_and_why(loaded, file):
 
 def test_the_document_s_example(loaded):
     """Its tables, and what it says that the command prints."""
-    text = (TOP / "docs/steering.md").read_text()
+    text = (TOP / "docs/use/steering.md").read_text()
     (script,) = re.findall(r"^```sh\n(.*?use bpf_steer.*?)^```", text, re.MULTILINE | re.DOTALL)[:1]
     for line in script.splitlines():
         if " steer " in line:

@@ -19,7 +19,7 @@ from terminal import terminal
 from traffic import connection, info, upload
 
 TOP = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((TOP / "docs/stats.schema.json").read_text())
+SCHEMA = json.loads((TOP / "docs/reference/stats.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # What it takes to look, without anything that changes the network or loads modules.
 LOOK = "+sys_admin,+bpf,+perfmon,+sys_ptrace,+dac_override"

@@ -11,7 +11,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "build/mptcp-sched"
-DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 NAMES = [str(d.relative_to(TOP)) for d in DOCUMENTS]
 
 
@@ -72,7 +72,7 @@ def test_the_commands_exist_with_these_options(name, tables):
 
 def test_what_troubleshooting_quotes_is_what_is_said(said):
     """Headings and lists quote errors; `...` stands for what differs."""
-    text = (TOP / "docs/troubleshooting.md").read_text()
+    text = (TOP / "docs/use/troubleshooting.md").read_text()
     heads = re.findall(r"^### (.*)$", text, re.MULTILINE)
     quotes = [q for h in heads for q in re.findall(r'"([^"]+)"', h)]
     quotes += re.findall(r'such as "([^"]+)"', re.sub(r"\s+", " ", text))

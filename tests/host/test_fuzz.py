@@ -18,7 +18,7 @@ RESULT = TOP / "bench/results/fuzz.json"
 
 def test_the_documentation_has_the_last_table():
     rows = json.loads(RESULT.read_text())
-    assert "\n".join(fuzz_table.table(rows)) in (TOP / "docs/testing.md").read_text()
+    assert "\n".join(fuzz_table.table(rows)) in (TOP / "docs/dev/testing.md").read_text()
     assert [row["target"] for row in rows] == list(fuzz_run.known())
 
 

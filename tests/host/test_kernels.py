@@ -103,7 +103,7 @@ def digest():
 
 def test_the_documentation_has_the_last_table():
     told = digest()
-    text = (TOP / "docs/kernels.md").read_text()
+    text = (TOP / "docs/reference/kernels.md").read_text()
     assert "\n".join(kernel_table.table(told["kernels"])) in text
     for word in ("date", "commit", "command"):
         assert told[word] in text

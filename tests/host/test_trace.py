@@ -121,7 +121,7 @@ def drawn(rng, nr_paths):
 
 
 def made_again(said, what):
-    """The snapshot and the state, by docs/json.md: what is null, and the names of flags."""
+    """The snapshot and the state, by docs/reference/json.md: what is null, and the names of flags."""
     conn = Conn(token=int(said["token"], 16), nr_paths=len(said["inputs"]["paths"]))
     for key, value in said["inputs"].items():
         if key != "paths":

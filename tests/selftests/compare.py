@@ -3,7 +3,7 @@
 """The table of the kernel's own selftests: what passes under each scheduler, beside the default's.
 
 compare.py FILE...  of build/out/selftests-RELEASE.json of some kernels: writes them as one file,
-                    bench/results/selftests.json, and prints what docs/testing.md has of it
+                    bench/results/selftests.json, and prints what docs/dev/testing.md has of it
 
 PYTHONPATH has bench/, where the lab's package is.
 """

@@ -4,7 +4,7 @@
 
 kernel_table.py --commit C --command LINE DIRECTORY OUT.json    prints it and writes OUT.json
 
-DIRECTORY has one file for each kernel (smoke.sh); docs/kernels.md has the lines that are printed,
+DIRECTORY has one file for each kernel (smoke.sh); docs/reference/kernels.md has the lines that are printed,
 and bench/results/kernels.json what is written.
 """
 
