@@ -81,3 +81,11 @@ def test_what_troubleshooting_quotes_is_what_is_said(said):
     for quote in set(quotes) - of_others:
         for part in quote.split("..."):
             assert part.strip() in said, quote
+
+
+def test_the_index_has_every_page():
+    text = (TOP / "docs/README.md").read_text()
+    pages = {d for d in DOCUMENTS if d.parent.parent == TOP / "docs"}
+    assert len(pages) > 10
+    missing = {str(d) for d in pages if f"]({d.relative_to(TOP / 'docs')})" not in text}
+    assert not missing
