@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bpf_steer: each connection has the policy that a table of rules says, and each path the rank,
- * weight and thresholds of another table, live (docs/use/steering.md). Without tables it is bpf_ecf.
+ * weight and thresholds of another table, live (docs/use/steering.md). Without tables it is
+ * bpf_ecf.
  *
  * Use it where paths differ in what they cost or connections in what they need: the free line
  * first, a backup that only stands by, so many per cent here and there, copies for calls. It holds
