@@ -13,6 +13,7 @@ KVER ?= $(shell uname -r)
 
 B := build
 CLANG ?= clang
+OBJCOPY ?= objcopy
 BPFTOOL ?= bpftool
 PYTHON ?= python3
 PKG_CONFIG ?= pkg-config

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The command: loader/main.c and, each built upon the ones behind it, the folders cmd (a file per
-# command), sched, stats and trace, kernel, cli; the skeletons of loader/bpf/*.bpf.c and, embedded,
+# command), replay, sched, stats and trace, kernel, cli; the skeletons of loader/bpf/*.bpf.c and, embedded,
 # every object of $(BPF_OBJS). A new scheduler in bpf/schedulers/ needs no change here.
 
 L := $(B)/loader
@@ -15,8 +15,9 @@ LIBBPF ?= -l:libbpf.a
 LIBMNL ?= -l:libmnl.a
 LOADER_LDLIBS = $(LIBBPF) $(LIBMNL) $(shell $(PKG_CONFIG) --libs json-c libcap inih) -lelf -lz -lzstd
 
-LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats trace cmd,loader/$(d)/*.c))
-LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o
+LOADER_SRCS := $(wildcard loader/main.c $(foreach d,cli kernel sched stats trace cmd,loader/$(d)/*.c) loader/replay/replay.c)
+REPLAY_OBJS := $(foreach s,$(SCHEDULERS),$(L)/replay/scheduler_$(s).o)
+LOADER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(LOADER_SRCS)) $(L)/builtins.o $(L)/replays.o $(REPLAY_OBJS)
 LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/bpf/%.skel.h,$(wildcard loader/bpf/*.bpf.c))
 
 # A program of its own, from the same objects and loader/exporter/: what serves HTTP would add
@@ -78,5 +79,35 @@ $(L)/builtins.c: loader-builtins
 	} > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(L)/builtins.o: $(L)/builtins.c $(BPF_OBJS)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@
+
+# Schedulers for user space (loader/replay/policy.c), from the source of their objects, by the same
+# compiler. What only BPF has of it are attributes and places of fields in the kernel's types: the
+# code that asks for these is dropped, and only the scheduler's one symbol can be seen.
+REPLAY_CFLAGS := -O2 -std=gnu11 -ffunction-sections -fdata-sections -fPIE -Iinclude -Ibpf -Iloader $(BPF_WARN) \
+	-Wno-unused-function -Wno-unused-variable -Wno-unused-const-variable -Wno-unknown-attributes \
+	-D'preserve_access_index=annotate("")' -D'__builtin_preserve_access_index(x)=(x)' \
+	-D'__builtin_preserve_field_info(...)=0' -D'__builtin_preserve_type_info(...)=0' \
+	-D'__builtin_btf_type_id(...)=0'
+
+$(L)/replay/scheduler_%.o: loader/replay/policy.c bpf/schedulers/%.bpf.c $(LOADER_FLAGS_FROM)
+	$(call say,REPLAY,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(REPLAY_CFLAGS) -DNAME=$* -DSOURCE='"schedulers/$*.bpf.c"' $(DEPS) -c $< -o $@.all
+	$(Q)$(LD) -r --gc-sections -u replay_$* -o $@.tmp $@.all
+	$(Q)$(OBJCOPY) --strip-unneeded --keep-global-symbol=replay_$* $@.tmp $@
+	$(Q)rm -f $@.all $@.tmp
+
+$(L)/replays.c: loader-builtins
+	$(Q)mkdir -p $(@D)
+	$(Q){ printf '#include "replay/policy.h"\n'; \
+	  for s in $(SCHEDULERS); do printf 'extern const struct replay_sched replay_%s;\n' $$s; done; \
+	  printf 'const struct replay_sched *const replay_scheds[] = {\n'; \
+	  for s in $(SCHEDULERS); do printf '\t&replay_%s,\n' $$s; done; \
+	  printf '};\nconst unsigned int nr_replay_scheds = sizeof(replay_scheds) / sizeof(replay_scheds[0]);\n'; \
+	} > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(L)/replays.o: $(L)/replays.c
 	$(call say,CC,$@)
 	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@

@@ -60,6 +60,14 @@ static const char trace_details[] =
 	"What was decided:" TRACE_VERDICTS(DESCRIBE) "\n\nEvents of --json:" TRACE_EVENTS(DESCRIBE);
 #undef DESCRIBE
 
+static const char replay_details[] =
+	"Takes no kernel and no rights: the schedulers' own code decides, compiled for this command.\n"
+	"Each scheduler of the recording first decides as it did, with its tunables and its state of\n"
+	"then, which has to come out the same. --scheduler says what another one, or the same with\n"
+	"other tunables, would have decided of the same snapshots: which path, or why not, not how\n"
+	"many bytes. The snapshots stay those of what was really done. What only the other one\n"
+	"measures, such as a device's queue, is missing.";
+
 #define DESCRIBE_VERB(id, name, words, text) "\n  " name words ": " text
 #define DESCRIBE_FIELD(id, name, value, text, json, ...) "\n  " name BEFORE_##json value ": " text
 #define BEFORE_TEXT " "
@@ -166,8 +174,11 @@ const struct command commands[] = {
 	{ "trace", "", "show each decision of the schedulers, and what it was made on",
 	  trace_details,
 	  OPT_BIT(CONNECTION) | OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(PORT) |
-		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH),
+		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH) | OPT_BIT(RECORD) |
+		  OPT_BIT(ANONYMISE),
 	  0, 0, CAPS_STATS, cmd_trace },
+	{ "replay", "FILE", "decide recorded decisions anew, here or elsewhere", replay_details,
+	  OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
 		  OPT_BIT(PER_CONNECTION),

@@ -40,6 +40,12 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_SAMPLE] = { "sample", 0, "NUMBER", "one decision of so many, by chance" },
 	[OPT_EACH_PATH] = { "each-path", 'p', NULL,
 			    "text: a line for each path below its decision" },
+	[OPT_RECORD] = { "record", 0, "FILE", "write decisions there instead, for `replay`" },
+	[OPT_ANONYMISE] = { "anonymise", 0, NULL, "of a recording: numbers in place of addresses" },
+	[OPT_SCHEDULER] = { "scheduler", 0, "NAME[:SETTING...]",
+			    "this one, with these TUNABLE=VALUE; may be given several times" },
+	[OPT_DIFFERENCES] = { "differences", 'd', "NUMBER",
+			      "list so many decisions that are not the same" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -88,12 +94,12 @@ static enum exit_code take_token(unsigned int *token, const char *option, const 
 	return *token ? EX_OK : usage(option, "not a token, of up to eight hex digits: ", value);
 }
 
-/* The second value would replace the first in silence; --set may come once per tunable. */
+/* The second value would replace the first in silence; two may come more often. */
 static enum exit_code take_once(struct args *args, enum opt_id id)
 {
 	char name[40];
 
-	if (!opts[id].value || id == OPT_SET)
+	if (!opts[id].value || id == OPT_SET || id == OPT_SCHEDULER)
 		return EX_OK;
 	snprintf(name, sizeof(name), "--%s", opts[id].name);
 	if (args->given & (1U << id))
@@ -167,8 +173,21 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_number(&args->limit, 1, 999999999, "--limit", value);
 	case OPT_SAMPLE:
 		return take_number(&args->sample, 1, 999999999, "--sample", value);
+	case OPT_DIFFERENCES:
+		return take_number(&args->differences, 1, 999999, "--differences", value);
 	case OPT_EACH_PATH:
 		args->each_path = true;
+		break;
+	case OPT_RECORD:
+		args->record = value;
+		break;
+	case OPT_ANONYMISE:
+		args->anonymise = true;
+		break;
+	case OPT_SCHEDULER:
+		if (args->nr_schedulers == MAX_SCHEDULERS)
+			return usage("--scheduler", "too many schedulers", "");
+		args->scheduler[args->nr_schedulers++] = value;
 		break;
 	case OPT_PER_CONNECTION:
 		args->per_connection = true;

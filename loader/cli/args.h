@@ -32,6 +32,10 @@ enum opt_id {
 	OPT_LIMIT,
 	OPT_SAMPLE,
 	OPT_EACH_PATH,
+	OPT_RECORD,
+	OPT_ANONYMISE,
+	OPT_SCHEDULER,
+	OPT_DIFFERENCES,
 	NR_OPTS
 };
 
@@ -49,6 +53,7 @@ extern const struct opt opts[NR_OPTS];
 
 #define MAX_SETS 64
 #define MAX_WORDS 32
+#define MAX_SCHEDULERS 8
 
 #define DEFAULT_LISTEN "127.0.0.1:9851"
 #define DEFAULT_NAMESPACES 100
@@ -64,9 +69,12 @@ struct args {
 	double interval;		/* seconds; 0: the command's own */
 	unsigned int namespaces, paths; /* how many get a label */
 	bool per_connection;
-	unsigned int token, port;   /* 0: any */
-	unsigned int limit, sample; /* 0: none */
-	bool each_path;
+	unsigned int token, port;		 /* 0: any */
+	unsigned int limit, sample, differences; /* 0: none */
+	bool each_path, anonymise;
+	const char *record;
+	const char *scheduler[MAX_SCHEDULERS];
+	unsigned int nr_schedulers;
 	char **argv; /* of the whole command */
 	const char *set[MAX_SETS];
 	unsigned int nr_set;

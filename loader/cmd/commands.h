@@ -18,6 +18,7 @@ enum exit_code cmd_show(const struct args *args);
 enum exit_code cmd_stats(const struct args *args);
 enum exit_code cmd_monitor(const struct args *args);
 enum exit_code cmd_trace(const struct args *args);
+enum exit_code cmd_replay(const struct args *args);
 enum exit_code cmd_exporter(const struct args *args);
 enum exit_code cmd_doctor(const struct args *args);
 

@@ -18,6 +18,7 @@
 #include "stats/reader.h"
 #include "trace/observer.h"
 #include "trace/print.h"
+#include "trace/recording.h"
 
 /* Between two looks for schedulers that came or went; `unload` waits longer (RELEASE_MS). */
 #define LOOK_S 1
@@ -31,10 +32,11 @@ struct tracing {
 	struct observers observers;
 	struct ring_buffer *ring;
 	struct netns_list namespaces;
-	ino_t nameless; /* that was looked for in vain */
-	double to_real; /* seconds of 1970 when the clock of the kernel began */
-	__u64 shown;
-	__u32 met[MET]; /* tokens, each at its rest */
+	ino_t nameless;		    /* that was looked for in vain */
+	double to_real;		    /* seconds of 1970 when the clock of the kernel began */
+	__u64 shown;		    /* or recorded */
+	__u32 met[MET];		    /* tokens, each at its rest */
+	struct recording recording; /* --record */
 };
 
 /* --- telling */
@@ -94,10 +96,11 @@ static void tell_end(const struct tracing *t)
 	observers_count(&t->observers, &seen, &lost);
 	begin(TRACE_ENDED);
 	output_num(output_root(), "seen", seen);
-	output_num(output_root(), "shown", t->shown);
+	output_num(output_root(), t->args->record ? "recorded" : "shown", t->shown);
 	output_num(output_root(), "lost", lost);
-	output_line("%llu decisions seen, %llu shown, %llu lost%s", (unsigned long long)seen,
-		    (unsigned long long)t->shown, (unsigned long long)lost,
+	output_line("%llu decisions seen, %llu %s, %llu lost%s", (unsigned long long)seen,
+		    (unsigned long long)t->shown, t->args->record ? "recorded" : "shown",
+		    (unsigned long long)lost,
 		    lost ? "; --connection, --port or --sample make it less" : "");
 	output_finish();
 }
@@ -130,6 +133,16 @@ static bool is_new(struct tracing *t, const struct mps_trace_head *head)
 }
 
 /* A negative number ends it. */
+static int record_it(struct tracing *t, const struct mps_trace_head *head,
+		     const struct mps_trace_rec *rec)
+{
+	trace_record_functions(&t->recording, &t->observers);
+	t->shown++;
+	return !recording_add(&t->recording, head, rec) || t->shown == t->args->limit ? -ECANCELED
+										      : 0;
+}
+
+/* The same. */
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct tracing *t = arg;
@@ -140,6 +153,8 @@ static int on_record(void *arg, void *data, size_t size)
 
 	if (size < sizeof(*head) || head->target >= t->observers.nr)
 		return 0;
+	if (t->args->record)
+		return record_it(t, head, size >= sizeof(*l.rec) ? data : NULL);
 	of = &t->observers.at[head->target];
 	l = (struct trace_line){
 		.head = head,
@@ -297,13 +312,25 @@ static enum exit_code run(struct tracing *t, int signals)
 	return EX_OK;
 }
 
+static enum exit_code end_recording(struct tracing *t)
+{
+	struct recording_end end = { .kept = t->shown };
+
+	observers_count(&t->observers, &end.seen, &end.lost);
+	return recording_finish(&t->recording, &end);
+}
+
 enum exit_code cmd_trace(const struct args *args)
 {
 	ERROR_ABOUT("trace", NULL);
 	struct tracing t = { .args = args };
 	struct observer_filter filter;
-	enum exit_code ret;
+	enum exit_code ret, recorded;
 	int signals;
+
+	if (args->anonymise && !args->record)
+		return fail_on(EX_USAGE, "--anonymise", "`" PROGRAM " help trace` shows how",
+			       "it is for --record");
 
 	output_setup(args->json, true);
 	set_clock(&t);
@@ -319,10 +346,15 @@ enum exit_code cmd_trace(const struct args *args)
 	}
 	if (ret == EX_OK)
 		ret = attach(&t);
+	/* now that it is sure that there is something to record */
+	if (ret == EX_OK && args->record)
+		ret = trace_record_begin(&t.recording, args, t.to_real);
 	if (ret == EX_OK) {
 		tell_start();
 		ret = run(&t, signals);
 		tell_end(&t);
+		recorded = end_recording(&t);
+		ret = ret == EX_OK ? recorded : ret;
 	}
 	close(signals);
 	ring_buffer__free(t.ring);

@@ -3,6 +3,9 @@
 #ifndef MPS_CMD_TRACE_H
 #define MPS_CMD_TRACE_H
 
+#include "cli/args.h"
+#include "trace/recording.h"
+
 /* X(ID, name, description) */
 #define TRACE_EVENTS(X)                                                             \
 	X(TRACED, "scheduler-traced", "its decisions are shown from now on")        \
@@ -18,5 +21,10 @@ enum trace_event {
 	TRACE_EVENTS(TRACE_ENUM)
 #undef TRACE_ENUM
 };
+
+/* trace_record.c */
+enum exit_code trace_record_begin(struct recording *r, const struct args *args, double to_real);
+/* Those that it does not have yet: they come before their first decision. */
+void trace_record_functions(struct recording *r, const struct observers *o);
 
 #endif /* MPS_CMD_TRACE_H */

@@ -53,13 +53,13 @@ static const char *const verdict_name[] = {
 };
 
 /* mps_pack() of bpf/frame/send.h */
-static struct mps_verdict verdict_of(const struct trace_line *l)
+static struct mps_verdict verdict_of(enum observed what, __u64 answer)
 {
-	struct mps_verdict v = { .path = (__s32)(l->head->answer >> 32) };
+	struct mps_verdict v = { .path = (__s32)(answer >> 32) };
 
-	if (l->what == OBSERVED_GLANCE)
+	if (what == OBSERVED_GLANCE)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
-	v.bytes = v.reason = (__u32)l->head->answer;
+	v.bytes = v.reason = (__u32)answer;
 	return v;
 }
 
@@ -137,7 +137,7 @@ static void output_state(output_t *o, const struct mps_trace_rec *rec)
 
 static void output_verdict(output_t *o, const struct trace_line *l)
 {
-	const struct mps_verdict v = verdict_of(l);
+	const struct mps_verdict v = verdict_of(l->what, l->head->answer);
 	output_t *paths;
 	unsigned int i;
 
@@ -221,17 +221,17 @@ static void paths_text(__u64 mask, char *buf, size_t size)
 	}
 }
 
-static void verdict_text(const struct trace_line *l, char *buf, size_t size)
+void trace_verdict(enum observed what, __u64 answer, char *buf, size_t size)
 {
-	const struct mps_verdict v = verdict_of(l);
+	const struct mps_verdict v = verdict_of(what, answer);
 	char paths[32];
 
-	paths_text(l->head->answer, paths, sizeof(paths));
-	if (l->what == OBSERVED_COPIES && !l->head->answer)
+	paths_text(answer, paths, sizeof(paths));
+	if (what == OBSERVED_COPIES && !answer)
 		snprintf(buf, size, "no copy");
-	else if (l->what == OBSERVED_COPIES)
+	else if (what == OBSERVED_COPIES)
 		snprintf(buf, size, "copy to path %s", paths);
-	else if (l->what == OBSERVED_GLANCE)
+	else if (what == OBSERVED_GLANCE)
 		snprintf(buf, size, "wait %s (glance)", reason_name(v.reason));
 	else if (v.path < 0)
 		snprintf(buf, size, "wait %s", reason_name(v.reason));
@@ -291,7 +291,7 @@ static void print_line(const struct trace_line *l)
 	strftime(clock, sizeof(clock), "%T", localtime_r(&seconds, &tm));
 	if (l->head->since_ns != MPS_TRACE_FIRST)
 		snprintf(since, sizeof(since), "+%.6f", (double)l->head->since_ns / 1e9);
-	verdict_text(l, verdict, sizeof(verdict));
+	trace_verdict(l->what, l->head->answer, verdict, sizeof(verdict));
 	output_text("%s.%06u  %10s  0x%08x  %.*s%s%s  %-25s", clock,
 		    (unsigned int)((l->time - (double)seconds) * 1e6), since, l->head->token,
 		    MPS_NAME_LEN, l->sched, l->one_of_several && *l->policy ? " " : "",

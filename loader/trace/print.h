@@ -27,4 +27,7 @@ struct trace_line {
 
 void trace_print(const struct trace_line *l);
 
+/* "send 14480 B to path 0", "wait faster", "copy to path 1" */
+void trace_verdict(enum observed what, __u64 answer, char *buf, size_t size);
+
 #endif /* MPS_TRACE_PRINT_H */

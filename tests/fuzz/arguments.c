@@ -21,6 +21,7 @@
 #define cmd_stats given
 #define cmd_monitor given
 #define cmd_trace given
+#define cmd_replay given
 #define cmd_exporter given
 #define cmd_doctor given
 #include "../../loader/main.c"
@@ -77,6 +78,7 @@ enum exit_code given(const struct args *args)
 	claim(args->namespaces <= 99999 && args->paths <= 99999, "a number");
 	claim(args->port <= 65535, "a port");
 	claim(args->limit <= 999999999 && args->sample <= 999999999, "a number");
+	claim(args->differences <= 999999 && args->nr_schedulers <= MAX_SCHEDULERS, "a number");
 	claim(!(args->given & 1U << OPT_CONNECTION) == !args->token, "a token");
 	claim(!args->help && !args->version, "these do nothing else");
 	claim(!!args->netns + !!args->container + args->all_netns <= 1, "one place");

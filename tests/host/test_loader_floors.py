@@ -19,6 +19,7 @@ FLOORS = [
     {"cli"},  # words, output, errors, files, other programs
     {"kernel"},  # what asks the running kernel
     {"sched", "stats", "trace"},  # loading, selecting, unloading; counters; decisions
+    {"replay"},  # schedulers in user space, and recorded decisions for them
     {"cmd"},  # a file per command
     {"exporter"},  # a command in a program of its own
     {"main.c"},  # the table of commands

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`trace --record` and `replay`: what the kernel decided, decided again in user space."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+from command import PROGRAM, ok, sched
+from lab import Path
+from tracer import FAR, trace
+from traffic import connection, download
+
+FAILED, USAGE = 1, 2
+SIZE = 192 << 10
+# Of all ten one of each kind on every kernel: conftest.py
+KINDS = ("bpf_ecf", "bpf_redundant", "bpf_cfs")
+OTHERS = (
+    "bpf_blest",
+    "bpf_daps",
+    "bpf_minrtt",
+    "bpf_queueaware",
+    "bpf_rr",
+    "bpf_steer",
+    "bpf_thin",
+)
+
+
+@pytest.fixture(scope="module")
+def two_paths(shared_lab):
+    return shared_lab(Path(20, 20), Path(10, 60))
+
+
+def record(two_paths, file, name, *options):
+    """A download with that scheduler; what `trace` said in the end."""
+    with (
+        two_paths.lent(name) as lab,
+        trace("--record", file, "--netns", lab.server.name, *options) as t,
+        connection(lab.endpoints()) as conn,
+    ):
+        lab.server.scheduler = name
+        download(conn, SIZE).finish().acknowledged()
+        ended = t.end()
+    assert not t.decisions()
+    assert ended["recorded"] == ended["seen"] > 10
+    assert ended["lost"] == 0
+    return ended
+
+
+def replayed(file, *options):
+    told = ok("replay", file, *options)
+    recorded, *others = told["schedulers"]
+    assert recorded["as_recorded"] and not any(o["as_recorded"] for o in others)
+    assert told["complete"]
+    return told, recorded, others
+
+
+def exactly(two_paths, shared, tmp_path, name):
+    shared.need(name)
+    ended = record(two_paths, tmp_path / "one", name)
+    told, recorded, _ = replayed(tmp_path / "one")
+    assert told["decisions"] == ended["recorded"]
+    assert recorded["scheduler"] == f"{name} (as recorded)"
+    assert recorded["decisions"] == told["decisions"] - told["glances"] - told["without_state"]
+    assert recorded["same"] == recorded["decisions"] > 5, told["instead"]
+    assert told["without_state"] <= 2
+
+
+@pytest.mark.each_kernel
+@pytest.mark.parametrize("name", KINDS)
+def test_every_decision_is_the_same(two_paths, _shared, tmp_path, name):
+    exactly(two_paths, _shared, tmp_path, name)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_so_are_those_of_all_others(two_paths, _shared, tmp_path, name):
+    exactly(two_paths, _shared, tmp_path, name)
+
+
+@pytest.fixture(scope="module")
+def recording(two_paths, _shared, tmp_path_factory):
+    """Of bpf_ecf, with numbers for addresses."""
+    _shared.need("bpf_ecf")
+    file = tmp_path_factory.mktemp("replay") / "recording"
+    record(two_paths, file, "bpf_ecf", "--anonymise")
+    return file
+
+
+def test_another_scheduler_and_other_tunables(recording):
+    words = ("bpf_minrtt", "bpf_ecf", "bpf_ecf:beta=10:more_data=0")
+    options = [w for word in words for w in ("--scheduler", word)]
+    told, recorded, (minrtt, same, other) = replayed(recording, *options, "--differences", 3)
+    assert [c["scheduler"] for c in (minrtt, same, other)] == list(words)
+    assert same["same"] == same["decisions"] == minrtt["decisions"] == recorded["decisions"]
+    # the first waits of ECF are what it is for
+    assert minrtt["same"] < minrtt["decisions"]
+    for candidate in (minrtt, other):
+        instead = [i for i in told["instead"] if i["scheduler"] == candidate["scheduler"]]
+        assert sum(i["count"] for i in instead) == candidate["decisions"] - candidate["same"]
+    assert any(i["recorded"] == "wait faster" for i in told["instead"])
+    assert len(told["differences"]) == 3
+    assert all(d["recorded"] != d["instead"] for d in told["differences"])
+    text = sched("replay", recording, *options).out
+    assert "bpf_ecf (as recorded)" in text and "wait faster" in text
+
+
+def test_it_takes_nothing_of_this_machine(recording):
+    """No rights, and no kernel that has ever had a scheduler: nobody, without /sys and modules."""
+    hide = 'mount -t tmpfs none /sys && exec setpriv --reuid 65534 --clear-groups "$@"'
+    with tempfile.TemporaryDirectory() as folder:
+        file = shutil.copy(recording, folder)
+        os.chmod(folder, 0o755)
+        os.chmod(file, 0o644)
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", hide, "sh", PROGRAM, "--json", "replay", file],
+            capture_output=True,
+            text=True,
+            timeout=FAR,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    (recorded,) = json.loads(done.stdout)["schedulers"]
+    assert recorded["same"] == recorded["decisions"] > 5
+
+
+def test_no_address_is_in_it(recording, two_paths):
+    data = recording.read_bytes()
+    for address in (b"\x0a\x63\x00\x01", b"\x0a\x00\x01\x01"):
+        assert address not in data
+    assert b"\xc6\x12\x00\x00" in data
+
+
+def test_a_part_of_one_is_replayed(recording, tmp_path):
+    """As where the recorder was killed; what is whole counts."""
+    whole, *_ = replayed(recording)
+    part = tmp_path / "part"
+    part.write_bytes(recording.read_bytes()[:-1000])
+    told = ok("replay", part)
+    assert not told["complete"]
+    assert 0 < told["decisions"] < whole["decisions"]
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        (lambda data: b"x" + data[1:], "not a recording"),
+        (lambda data: data[:8] + b"\x63" + data[9:], "another layout"),
+        (lambda data: data[:144] + b"\x09" + data[145:], "damaged"),
+        (lambda data: b"", "not a recording"),
+    ],
+    ids=["magic", "version", "chunk", "empty"],
+)
+def test_a_file_that_is_none(recording, tmp_path, change, why):
+    bad = tmp_path / "bad"
+    bad.write_bytes(change(recording.read_bytes()))
+    result = sched("replay", bad)
+    assert result.code == FAILED and result.out == ""
+    assert why in result.err and str(bad) in result.err
+
+
+def test_what_is_there_is_not_written_over(two_paths, _shared, tmp_path):
+    _shared.need("bpf_ecf")
+    file = tmp_path / "mine"
+    file.write_text("precious")
+    result = sched("trace", "--record", file)
+    assert result.code == FAILED and "remove it" in result.err
+    assert file.read_text() == "precious"
+
+
+def test_a_full_device_is_told(two_paths, _shared, tmp_path):
+    _shared.need("bpf_ecf")
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", small], check=True)
+    try:
+        with two_paths.lent("bpf_ecf") as lab, contextlib.ExitStack() as stack:
+            t = stack.enter_context(trace("--record", small / "file"))
+            conn = stack.enter_context(connection(lab.endpoints()))
+            lab.server.scheduler = "bpf_ecf"
+            download(conn, SIZE).finish().acknowledged()
+            assert t.process.wait(FAR) == FAILED
+            assert "could be written" in t.process.stderr.read()
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trace", "--anonymise"),
+        ("replay", "file", "--scheduler", "bpf_nobody"),
+        ("replay", "file", "--scheduler", "bpf_ecf:beta"),
+        ("replay", "file", "--scheduler", "bpf_ecf:beta=99"),
+    ],
+)
+def test_words_that_are_wrong(words):
+    result = sched(*words)
+    assert result.code == USAGE and result.out == ""
