@@ -2,7 +2,6 @@
 """Fixtures of the guest's tests; each test leaves the guest as it found it."""
 
 import contextlib
-import os
 import platform
 import time
 from pathlib import Path
@@ -102,7 +101,6 @@ def part_of(items, mine, parts):
 
 @pytest.hookimpl(trylast=True)  # behind -m and -k
 def pytest_collection_modifyitems(config, items):
-    virtual = os.environ.get("VM_VIRTUAL_TIME") == "1"
     for item in items:
         # Generous: a hang is meant, and the guest may share its CPUs.
         item.add_marker(pytest.mark.timeout(600 * SLOW))
