@@ -245,16 +245,19 @@ def test_accounts_survive(none_loaded, fresh, tmp_path):
     file.write_text(f"{ROW} cap 5M period month\nrule mode bpf_minrtt\n")
     ok("load", NAME)
     steer(f"replace {file}")
-    with served(PAID) as (_, conn):
-        download(conn, MB).finish().acknowledged()
-        steer("account save")
-        saved, had = STATE.read_text(), accounts()["paid"]
-        assert had["sent"] > MB
-        steer("flush")
-        steer(f"replace {file}")
-        assert accounts()["paid"] == had
-        download(conn, MB).finish().acknowledged()
-    until(lambda: not conn_of(NAME), 20, "no connection")
+    with bench_lab(PAID) as lab:
+        lab.server.scheduler = NAME
+        with connection(lab) as conn:
+            download(conn, MB).finish().acknowledged()
+            steer("account save")
+            saved, had = STATE.read_text(), accounts()["paid"]
+            assert had["sent"] > MB
+            steer("flush")
+            steer(f"replace {file}")
+            assert accounts()["paid"] == had
+            download(conn, MB).finish().acknowledged()
+        # while there is a path: without one the ends do not hear that it is over
+        until(lambda: not conn_of(NAME), 20, "no connection")
     last = accounts()["paid"]
     assert last["sent"] > 2 * MB
     ok("unload", NAME, "--force")
