@@ -155,8 +155,8 @@ MODULE = {
 
 
 @pytest.fixture
-def out_of_the_kernel():
-    """The bridge, for the test."""
+def out_of_the_kernel(none_loaded):
+    """The bridge, for the test; the fixtures of a test come before those of its module."""
     with bridge_returns():
         if bridge_loaded():
             until(lambda: rmmod().returncode == 0, 10, "rmmod")
