@@ -160,7 +160,11 @@ MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plai
 static __always_inline void thin_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				      struct tcp_sock *tp, struct mps_subflow_store *s)
 {
+	const __u32 over = p->metric;
+
 	mps_thin_see(l, p, tp, s, 4, 3);
+	/* in its place are delays of clocks now, which no mode goes by */
+	p->metric = over;
 	see_path(l, p, n, tp, s);
 	mps_steer_spare_probe(p);
 }

@@ -232,3 +232,5 @@ def test_every_mode_delivers(tables, mode):
     with served(*LIKE) as (_, conn):
         download(conn, 512 * KB).finish().acknowledged()
         assert sum(given(conn)) == 512 * KB + 1
+        # no row, no thresholds and no caps
+        assert counted(conn)["notes"] == []
