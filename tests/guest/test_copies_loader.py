@@ -148,7 +148,7 @@ def test_no_clock_where_nobody_copies():
     measures = {
         "bpf_thin": {"bpf_thin_segment"},
         "bpf_queueaware": {"bpf_queueaware_segment", "bpf_queueaware_leaves"},
-        "bpf_steer": {"bpf_steer_segment"},
+        "bpf_steer": {"bpf_steer_segment", "bpf_steer_ends"},
     }
     before = besides()
     for name in NAMES:

@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 from command import PROGRAM, ok, sched
-from lab import Path
+from lab import Path, until
 from tracer import FAR, trace
 from traffic import connection, download
 
@@ -101,7 +101,7 @@ def test_another_scheduler_and_other_tunables(recording):
         instead = [i for i in told["instead"] if i["scheduler"] == candidate["scheduler"]]
         assert sum(i["count"] for i in instead) == candidate["decisions"] - candidate["same"]
     assert any(i["recorded"] == "wait faster" for i in told["instead"])
-    assert len(told["differences"]) == 3
+    assert len(told["differences"]) == min(3, sum(i["count"] for i in told["instead"]))
     assert all(d["recorded"] != d["instead"] for d in told["differences"])
     text = sched("replay", recording, *options).out
     assert "bpf_ecf (as recorded)" in text and "wait faster" in text
@@ -170,6 +170,12 @@ def test_what_is_there_is_not_written_over(two_paths, _shared, tmp_path):
     assert file.read_text() == "precious"
 
 
+def ended(t, conn):
+    """After some more decisions."""
+    download(conn, SIZE).finish().acknowledged()
+    return t.process.poll() is not None
+
+
 def test_a_full_device_is_told(two_paths, _shared, tmp_path):
     _shared.need("bpf_ecf")
     small = tmp_path / "small"
@@ -180,8 +186,8 @@ def test_a_full_device_is_told(two_paths, _shared, tmp_path):
             t = stack.enter_context(trace("--record", small / "file"))
             conn = stack.enter_context(connection(lab.endpoints()))
             lab.server.scheduler = "bpf_ecf"
-            download(conn, SIZE).finish().acknowledged()
-            assert t.process.wait(FAR) == FAILED
+            until(lambda: ended(t, conn), FAR, "there is more than it holds")
+            assert t.process.returncode == FAILED
             assert "could be written" in t.process.stderr.read()
     finally:
         subprocess.run(["umount", small], check=True)
