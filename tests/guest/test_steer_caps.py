@@ -9,27 +9,21 @@ import re
 from pathlib import Path as File
 
 import pytest
-from cells import bench_lab, netlab, sent
-from command import ok, sched, stats_of
+import steered
+from cells import bench_lab, netlab
+from command import ok, sched
 from lab import until
+from steered import FREE, KB, MB, PAID, counted, given, served
+from tables import NAME, steer
 from test_reconnect import Reused
-from traffic import connection, download, info, listen, upload
+from traffic import connection, download, listen, upload
 
 pytestmark = pytest.mark.virtual_time
-NAME = "bpf_steer"
 STATE = File("/var/lib/mptcp-sched/accounts")
-KB = 1 << 10
-MB = 1 << 20
-FREE = netlab.Path("free", mbit=20, rtt_ms=40).roomy()
-PAID = netlab.Path("paid", mbit=50, rtt_ms=20).roomy()
 ROW = "path name paid device paid"
 
 
-def steer(*words):
-    return ok("steer", *" ".join(words).split())
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def fresh():
     """No accounts of another test."""
     STATE.unlink(missing_ok=True)
@@ -37,27 +31,7 @@ def fresh():
     STATE.unlink(missing_ok=True)
 
 
-@pytest.fixture
-def tables(_shared, tmp_path, fresh):
-    """tables(line, ...): these lines are the tables."""
-    _shared.need(NAME)
-
-    def replace(*lines):
-        file = tmp_path / "tables"
-        file.write_text("\n".join(lines) + "\n")
-        return steer(f"replace {file}")
-
-    yield replace
-    steer("flush")
-
-
-@contextlib.contextmanager
-def served(*paths):
-    """A connection on which the server has it."""
-    with bench_lab(*paths) as lab:
-        lab.server.scheduler = NAME
-        with connection(lab) as conn:
-            yield lab, conn
+tables = steered.tables
 
 
 def accounts():
@@ -79,16 +53,11 @@ def totals(net):
     return found
 
 
-def settles(counted, wanted):
+def settles(found, wanted):
     """Subflows close behind the caller's back."""
     with contextlib.suppress(AssertionError):
-        until(lambda: counted() == wanted, 5, "closed")
-    assert counted() == wanted
-
-
-def given(conn):
-    found = stats_of(info(conn.server).token)
-    return sent({"subflows": sorted(found["subflows"], key=lambda s: s["id"])})
+        until(lambda: found() == wanted, 5, "closed")
+    assert found() == wanted
 
 
 # The capped path is the one that the mode would take.
@@ -114,7 +83,7 @@ def test_a_cap_is_kept_to_within_a_window(tables, mode):
         account = accounts()["paid"]
         assert 1_000_000 <= used("paid") <= 1_000_000 + window, (account, window)
         assert account["over_cap"] is True
-        assert "over_cap" in stats_of(info(conn.server).token)["notes"]
+        assert "over_cap" in counted(conn)["notes"]
         line = sched("steer", "list").out.splitlines()[0]
         assert re.search(r"# 1\.\d\dM of 1M since 20\d\d-\d\d-01, over cap$", line), line
         before = given(conn)
@@ -139,7 +108,7 @@ def test_the_only_path_goes_on_where_that_is_allowed(tables):
     with served(PAID) as (_, conn):
         download(conn, MB).finish().acknowledged()
         assert used("paid") > MB
-        assert "over_cap" in stats_of(info(conn.server).token)["notes"]
+        assert "over_cap" in counted(conn)["notes"]
 
 
 def test_the_only_path_is_blocked_where_that_is_said(tables):
@@ -178,11 +147,11 @@ def test_accounts_agree_with_tcp(tables, by_the_bridge):
             assert 0 <= tcp[number][1] - accounts()[name]["received"] <= 64 * KB
     assert sum(t[0] for t in tcp.values()) > sum(t[1] for t in peer.values()), "nothing was lost"
 
-    def counted():
+    def found():
         return {n: (accounts()[n]["sent"], accounts()[n]["received"]) for n in ("free", "paid")}
 
     wanted = {"free": tcp[1][:2], "paid": tcp[2][:2]}
-    settles(counted, wanted)
+    settles(found, wanted)
 
 
 def test_who_only_receives(tables, by_the_bridge):
@@ -232,17 +201,18 @@ def test_a_socket_that_is_used_again(tables, by_the_bridge):
                 ends.server.close()
             ends.client.close()
 
-    def counted():
+    def found():
         return {i: [accounts()[n]["sent"], accounts()[n]["received"]] for i, n in names}
 
     names = ((1, "free"), (2, "paid"))
-    settles(counted, wanted)
+    settles(found, wanted)
 
 
-def test_accounts_survive(none_loaded, fresh, tmp_path):
+def test_accounts_survive(none_loaded, tmp_path):
     """Other tables, a load anew, and a boot, as far as the file has them."""
     file = tmp_path / "tables"
     file.write_text(f"{ROW} cap 5M period month\nrule mode bpf_minrtt\n")
+    STATE.unlink(missing_ok=True)  # unloading has saved them
     ok("load", NAME)
     steer(f"replace {file}")
     with bench_lab(PAID) as lab:

@@ -4,61 +4,23 @@
 The server sends, and knows the paths by the client's prefixes or by its own devices.
 """
 
-import contextlib
 import time
 
 import pytest
-from cells import bench_lab, netlab, sent
-from command import ok, stats_of
-from traffic import connection, download, info
+import steered
+from cells import netlab
+from steered import FREE, KB, MB, PAID, counted, given, served
+from tables import steer
+from traffic import download
 
 pytestmark = pytest.mark.virtual_time
-NAME = "bpf_steer"
-KB = 1 << 10
-MB = 1 << 20
-FREE = netlab.Path("free", mbit=20, rtt_ms=40).roomy()
-PAID = netlab.Path("paid", mbit=50, rtt_ms=20).roomy()
 LIKE = (
     netlab.Path("one", mbit=20, rtt_ms=30).roomy(),
     netlab.Path("two", mbit=20, rtt_ms=30).roomy(),
 )
 
 
-def steer(*words):
-    return ok("steer", *" ".join(words).split())
-
-
-@pytest.fixture
-def tables(_shared, tmp_path):
-    """replace(line, ...): these lines are the tables."""
-    _shared.need(NAME)
-
-    def replace(*lines):
-        file = tmp_path / "tables"
-        file.write_text("\n".join(lines) + "\n")
-        return steer(f"replace {file}")
-
-    yield replace
-    steer("flush")
-
-
-@contextlib.contextmanager
-def served(*paths, name=NAME):
-    """A connection on which the server has that scheduler."""
-    with bench_lab(*paths) as lab:
-        lab.server.scheduler = name
-        with connection(lab) as conn:
-            yield lab, conn
-
-
-def counted(conn):
-    return stats_of(info(conn.server).token)
-
-
-def given(conn):
-    """Bytes of new data that each path was given, the first one's first."""
-    found = counted(conn)
-    return sent({"subflows": sorted(found["subflows"], key=lambda s: s["id"])})
+tables = steered.tables
 
 
 def chunks(conn, size, count, pause):

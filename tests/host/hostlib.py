@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 INCLUDE = TOP / "include"
@@ -76,6 +78,17 @@ def side_by_side(make, names):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield {name: pool.submit(make, name) for name in names}
         pool.shutdown(cancel_futures=True)
+
+
+def suspects(build, *args):
+    """A module's fixture: what build(folder, *args), as side_by_side(), has of its mutants."""
+
+    @pytest.fixture(scope="module")
+    def made(tmp_path_factory):
+        with build(tmp_path_factory.mktemp("suspects"), *args) as found:
+            yield found
+
+    return made
 
 
 def pieces(some, size=250):

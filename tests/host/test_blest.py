@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
+import hostlib
 import pytest
 from hostlib import LOSS, WAIT, Path_, pieces
 from stateful import (
@@ -328,11 +329,7 @@ MUTANTS = {
     "another-reason": ("mps_wait_for(MPS_WAIT_WINDOW)", "mps_wait_for(MPS_WAIT_FASTER)"),
 }  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("blest"), "policy/blest.h", MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(mutants, "policy/blest.h", MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import ClassVar
 
+import hostlib
 import pytest
 from hostlib import WAIT, Path_, pieces
 from stateful import (
@@ -94,11 +95,7 @@ MUTANTS = {
     "rate-ignored": (".rate = 1,", ".rate = 0,"),
 }
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("cfs"), "policy/cfs.h", MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(mutants, "policy/cfs.h", MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
+import hostlib
 import pytest
 from hostlib import (
     ACTIVE,
@@ -386,11 +387,7 @@ MUTANTS = {
     "shortest-as-longest": ("most = mps_max(most, mps_daps_delay(&c->path[i]));", "most = mps_min(most ?: ~0ULL, mps_daps_delay(&c->path[i]));"),
 }  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("daps"), "policy/daps.h", MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(mutants, "policy/daps.h", MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -5,6 +5,7 @@ import functools
 import random
 import struct
 
+import hostlib
 import pytest
 from hostlib import WAIT, Path_, pieces
 from stateful import (
@@ -95,11 +96,7 @@ MUTANTS = {
     "one-segment-only": ("(__u64)segments * c->", "1ULL * c->"),
 }
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with mutants(tmp_path_factory.mktemp("rr"), "policy/rr.h", MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(mutants, "policy/rr.h", MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

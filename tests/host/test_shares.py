@@ -3,6 +3,7 @@
 
 import random
 
+import hostlib
 import pytest
 from hostlib import ACTIVE, NO_ROOM, SNDBUF, WAIT, Path_
 from hostlib import CARRIED as BEGAN
@@ -121,11 +122,7 @@ MUTANTS = {
     ),
 }
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with suspects_of(tmp_path_factory.mktemp("shares"), MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(suspects_of, MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

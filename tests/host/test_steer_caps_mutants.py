@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Caps and periods with one thing wrong each: test_steer_caps.py finds that."""
 
+import hostlib
 import pytest
 import test_steer_caps as judge
 from steering import suspects_of
@@ -158,11 +159,7 @@ MUTANTS = {
     ),
 }
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with suspects_of(tmp_path_factory.mktemp("caps"), MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(suspects_of, MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Steering's functions with one thing wrong each: test_steer.py finds that."""
 
+import hostlib
 import pytest
 import test_steer as judge
 from steering import suspects_of
@@ -206,11 +207,7 @@ MUTANTS = {
     ),
 }
 
-
-@pytest.fixture(scope="module")
-def suspects(tmp_path_factory):
-    with suspects_of(tmp_path_factory.mktemp("steer"), MUTANTS) as found:
-        yield found
+suspects = hostlib.suspects(suspects_of, MUTANTS)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
