@@ -218,14 +218,14 @@ void text_dscp(__u32 dscp, char *buf, size_t size)
 			snprintf(buf, size, "%s", dscps[i].name);
 }
 
-static const struct {
+struct unit {
 	const char *name;
-	__u32 us;
-} units[] = { { "s", 1000000 }, { "ms", 1000 }, { "us", 1 } };
+	__u64 of;
+};
 
-#define NR_UNITS (sizeof(units) / sizeof(units[0]))
-
-bool value_time(__u32 *us, const char *text, __u32 min, __u32 max, struct steer_why *why)
+/* A number and one of the units, together from min to max. */
+static bool value_in_units(__u64 *value, const char *text, const struct unit *units,
+			   unsigned int nr, __u64 min, __u64 max, struct steer_why *why)
 {
 	const size_t len = strspn(text, "0123456789");
 	char digits[64];
@@ -233,76 +233,74 @@ bool value_time(__u32 *us, const char *text, __u32 min, __u32 max, struct steer_
 	unsigned int i;
 
 	snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
-	for (i = 0; i < NR_UNITS && len < sizeof(digits); i++) {
+	for (i = 0; i < nr && len < sizeof(digits); i++) {
 		if (strcmp(units[i].name, text + len) ||
-		    !value_number(&number, digits, 0, max / units[i].us, why) ||
-		    number * units[i].us < min)
+		    !value_number(&number, digits, 0, max / units[i].of, why) ||
+		    number * units[i].of < min)
 			continue;
-		*us = (__u32)number * units[i].us;
+		*value = number * units[i].of;
 		return true;
 	}
-	return value_wrong(why, "not a time like 200ms, %sup to %u s: %s",
-			   min ? "more than 0 and " : "", max / 1000000, text);
+	return false;
+}
+
+/* By the largest unit that leaves no rest; the last one is 1. */
+static void text_in_units(__u64 value, const struct unit *units, char *buf, size_t size)
+{
+	for (; value % units->of; units++)
+		;
+	snprintf(buf, size, "%llu%s", (unsigned long long)(value / units->of), units->name);
+}
+
+static const struct unit times[] = { { "s", 1000000 }, { "ms", 1000 }, { "us", 1 } };
+
+bool value_time(__u32 *us, const char *text, __u32 min, __u32 max, struct steer_why *why)
+{
+	__u64 value;
+
+	if (!value_in_units(&value, text, times, sizeof(times) / sizeof(times[0]), min, max, why))
+		return value_wrong(why, "not a time like 200ms, %sup to %u s: %s",
+				   min ? "more than 0 and " : "", max / 1000000, text);
+	*us = (__u32)value;
+	return true;
 }
 
 void text_time(__u32 us, char *buf, size_t size)
 {
-	unsigned int i;
-
-	for (i = 0; us && us % units[i].us; i++)
-		;
-	snprintf(buf, size, "%u%s", us / units[i].us, units[i].name);
+	text_in_units(us, times, buf, size);
 }
 
-static const struct {
-	const char *name;
-	__u64 bytes;
-} amounts[] = {
+static const struct unit amounts[] = {
 	{ "T", 1000000000000 }, { "G", 1000000000 }, { "M", 1000000 }, { "K", 1000 }, { "", 1 },
 };
 
-#define NR_AMOUNTS (sizeof(amounts) / sizeof(amounts[0]))
 #define MAX_AMOUNT 1000000000000000000U
 
 bool value_amount(__u64 *bytes, const char *text, struct steer_why *why)
 {
-	const size_t len = strspn(text, "0123456789");
-	char digits[64];
-	__u64 number;
-	unsigned int i;
+	const unsigned int nr = sizeof(amounts) / sizeof(amounts[0]);
 
-	snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
-	for (i = 0; i < NR_AMOUNTS && len < sizeof(digits); i++) {
-		if (strcmp(amounts[i].name, text + len) ||
-		    !value_number(&number, digits, 1, MAX_AMOUNT / amounts[i].bytes, why))
-			continue;
-		*bytes = number * amounts[i].bytes;
-		return true;
-	}
-	return value_wrong(
-		why, "not an amount like 500M or 10G, more than 0 and up to 1000000T: %s", text);
+	return value_in_units(bytes, text, amounts, nr, 1, MAX_AMOUNT, why) ||
+	       value_wrong(why,
+			   "not an amount like 500M or 10G, more than 0 and up to 1000000T: %s",
+			   text);
 }
 
 void text_amount(__u64 bytes, char *buf, size_t size)
 {
-	unsigned int i;
-
-	for (i = 0; bytes % amounts[i].bytes; i++)
-		;
-	snprintf(buf, size, "%llu%s", (unsigned long long)(bytes / amounts[i].bytes),
-		 amounts[i].name);
+	text_in_units(bytes, amounts, buf, size);
 }
 
 void text_about(__u64 bytes, char *buf, size_t size)
 {
 	unsigned int i;
 
-	for (i = 0; bytes < amounts[i].bytes && amounts[i].bytes > 1; i++)
+	for (i = 0; bytes < amounts[i].of && amounts[i].of > 1; i++)
 		;
-	if (amounts[i].bytes == 1)
+	if (amounts[i].of == 1)
 		snprintf(buf, size, "%llu", (unsigned long long)bytes);
 	else
-		snprintf(buf, size, "%.2f%s", (double)bytes / (double)amounts[i].bytes,
+		snprintf(buf, size, "%.2f%s", (double)bytes / (double)amounts[i].of,
 			 amounts[i].name);
 }
 
