@@ -91,13 +91,17 @@ REPLAY_CFLAGS := -O2 -std=gnu11 -ffunction-sections -fdata-sections -fPIE -Iincl
 	-D'__builtin_preserve_field_info(...)=0' -D'__builtin_preserve_type_info(...)=0' \
 	-D'__builtin_btf_type_id(...)=0'
 
-$(L)/replay/scheduler_%.o: loader/replay/policy.c bpf/schedulers/%.bpf.c $(LOADER_FLAGS_FROM)
+define replay_compile
 	$(call say,REPLAY,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(REPLAY_CFLAGS) -DNAME=$* -DSOURCE='"schedulers/$*.bpf.c"' $(DEPS) -c $< -o $@.all
-	$(Q)$(LD) -r --gc-sections -u replay_$* -o $@.tmp $@.all
+	$(Q)$(CLANG) $(REPLAY_CFLAGS) $1 -DNAME=$* -DSOURCE='"schedulers/$*.bpf.c"' $(DEPS) -c $< -o $@.all
+	$(Q)$(LD) -r --gc-sections --force-group-allocation -u replay_$* -o $@.tmp $@.all
 	$(Q)$(OBJCOPY) --strip-unneeded --keep-global-symbol=replay_$* $@.tmp $@
 	$(Q)rm -f $@.all $@.tmp
+endef
+
+$(L)/replay/scheduler_%.o: loader/replay/policy.c bpf/schedulers/%.bpf.c $(LOADER_FLAGS_FROM)
+	$(call replay_compile,)
 
 $(L)/replays.c: loader-builtins
 	$(Q)mkdir -p $(@D)

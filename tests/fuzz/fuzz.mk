@@ -44,7 +44,13 @@ $(F)/loader/%.o: loader/%.c $(LOADER_FLAGS_FROM) tests/fuzz/fuzz.mk | $(LOADER_S
 	$(Q)$(CLANG) $(FUZZ_LOADER_CFLAGS) $(DEPS) -fsanitize=fuzzer-no-link,address,undefined \
 		-Dmain=command_main -c $< -o $@
 
-$(F)/loader.a: $(FUZZ_LOADER) $(L)/builtins.o
+# Decisions of recordings, as loader.mk makes them.
+FUZZ_REPLAY := $(patsubst %,$(F)/loader/replay/scheduler_%.o,$(SCHEDULERS))
+$(F)/loader/replay/scheduler_%.o: loader/replay/policy.c bpf/schedulers/%.bpf.c tests/fuzz/fuzz.mk
+	$(call replay_compile,-O1 -g1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link -fsanitize=address \
+		-fsanitize=undefined)
+
+$(F)/loader.a: $(FUZZ_LOADER) $(L)/builtins.o $(L)/replays.o $(FUZZ_REPLAY)
 	$(Q)rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
