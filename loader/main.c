@@ -155,10 +155,10 @@ const struct command commands[] = {
 	  CAPS_STATS, cmd_stats },
 	{ "apply", "", "make the system match the configuration file",
 	  "Loads the schedulers of [load], with the tunables there and defaults for the others, and\n"
-	  "selects them in the namespaces of [root] and [netns]. What the file does not mention\n"
-	  "stays as it is. A tunable that is fixed at load takes unloading and loading: for that\n"
-	  "moment new sockets have the default scheduler. A statement that fails is told, and the\n"
-	  "others are done all the same.",
+	  "selects them in the namespaces of [root] and [netns]. [paths] and [rules] are the tables\n"
+	  "of steer, which they replace. What the file does not mention stays as it is. A tunable\n"
+	  "that is fixed at load takes unloading and loading: for that moment new sockets have the\n"
+	  "default scheduler. A statement that fails is told, and the others are done all the same.",
 	  OPT_BIT(CONFIG) | OPT_BIT(DRY_RUN) | OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_apply },
 	{ "oci-hook", "", "select what a container's annotation asks for (for runtimes)",
 	  "Reads the container's state on stdin, as the OCI runtime specification has it, and\n"

@@ -14,12 +14,16 @@
 #include "cli/util.h"
 
 #define BLANKS " \t\r\n\v\f"
-#define HINT_FORM "there are [load], [root], [netns] and [containers], with lines KEY = VALUE"
+#define HINT_FORM                                                                           \
+	"there are [load], [paths], [rules], [root], [netns] and [containers], with lines " \
+	"KEY = VALUE"
 
-static const char *const sections[NR_CONFIG_KINDS] = { "load", "root", "netns", "containers" };
+static const char *const sections[NR_CONFIG_KINDS] = { "load", "paths", "rules",
+						       "root", "netns", "containers" };
 
 /* The one key of a section that has but one. */
 static const char *const only_key[NR_CONFIG_KINDS] = {
+	[CONFIG_RULES] = "rule",
 	[CONFIG_ROOT] = "scheduler",
 	[CONFIG_CONTAINERS] = "load",
 };
@@ -159,11 +163,12 @@ static int take(void *data, const char *section, const char *name, const char *v
 	if (r->ret == EX_OK && !*l->key)
 		wrong(r, HINT_FORM, "there is no name before the =", "");
 	if (r->ret == EX_OK && only_key[kind] && strcmp(l->key, only_key[kind]))
-		wrong(r, "[root] has one key, scheduler, and [containers] has load",
+		wrong(r,
+		      "[rules] has one key, rule, and [root] has scheduler, and [containers] load",
 		      "no such key is known: ", l->key);
 	if (r->ret == EX_OK && (kind == CONFIG_ROOT || kind == CONFIG_NETNS))
 		check_selection(r, l);
-	if (r->ret == EX_OK)
+	if (r->ret == EX_OK && kind != CONFIG_RULES)
 		check_unique(r, l);
 	return r->ret == EX_OK;
 }

@@ -2,7 +2,7 @@
 /*
  * /etc/mptcp-sched.conf: which schedulers are loaded, with which tunables, which namespace selects
  * which, and what annotations of containers may have loaded. Each statement is one line of an INI
- *file:
+ * file:
  *
  *	[load]
  *	SCHEDULER or FILE = TUNABLE=VALUE ...
@@ -10,6 +10,10 @@
  *	scheduler = SCHEDULER [--reinject]
  *	[netns]
  *	NAME = SCHEDULER [--reinject]
+ *	[paths]
+ *	NAME = FIELD VALUE ...		as of `steer path add name NAME`
+ *	[rules]
+ *	rule = FIELD VALUE ...		as of `steer rule add`, in this order
  *	[containers]
  *	load = SCHEDULER ... [--reinject]
  */
@@ -21,8 +25,16 @@
 
 #define CONFIG_FILE "/etc/mptcp-sched.conf"
 
-/* The last one is for `oci-hook`; apply has nothing to do about it. */
-enum config_kind { CONFIG_LOAD, CONFIG_ROOT, CONFIG_NETNS, CONFIG_CONTAINERS, NR_CONFIG_KINDS };
+/* In the order in which apply does them. The last one is for `oci-hook`. */
+enum config_kind {
+	CONFIG_LOAD,
+	CONFIG_PATHS,
+	CONFIG_RULES,
+	CONFIG_ROOT,
+	CONFIG_NETNS,
+	CONFIG_CONTAINERS,
+	NR_CONFIG_KINDS
+};
 
 #define CONFIG_REINJECT "--reinject"
 

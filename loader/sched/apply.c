@@ -35,19 +35,26 @@ static const char *subject_of(const struct config_line *l, char *buf, size_t siz
 	return buf;
 }
 
-output_t *apply_add_row(struct apply *a, const struct config_line *l, const char *what,
-			const char *detail)
+output_t *apply_add_change(struct apply *a, const struct config_line *l, const char *subject,
+			   const char *what, const char *detail)
 {
 	output_t *row = output_item(a->changes);
-	char subject[300];
 
 	a->nr++;
 	output_str(row, "change", "%s", what);
-	output_str(row, "object", "%s", subject_of(l, subject, sizeof(subject)));
+	output_str(row, "object", "%s", subject);
 	output_str(row, "detail", "%s", detail);
 	output_num(row, "line", l->line);
 	output_flag(row, "done", false);
 	return row;
+}
+
+output_t *apply_add_row(struct apply *a, const struct config_line *l, const char *what,
+			const char *detail)
+{
+	char subject[300];
+
+	return apply_add_change(a, l, subject_of(l, subject, sizeof(subject)), what, detail);
 }
 
 void apply_finish_row(struct apply *a, output_t *row, enum exit_code ret)
@@ -71,10 +78,9 @@ static bool is_listed(const struct apply *a, const char *name)
 	return false;
 }
 
-/* As `use` does it, with defaults; what [load] lists was tried before. */
-static enum exit_code load_unlisted(struct apply *a, const struct config_line *l)
+/* As `use` does it; what [load] lists was tried before. */
+enum exit_code apply_load_unlisted(struct apply *a, const struct config_line *l, const char *name)
 {
-	const char *name = l->word[0];
 	char key[MPS_NAME_LEN];
 	struct config_line load = { .kind = CONFIG_LOAD, .key = key, .line = l->line };
 	enum exit_code ret;
@@ -131,7 +137,7 @@ static enum exit_code apply_use(struct apply *a, const struct config_line *l)
 		close(map);
 	if (!strcmp(now, name) && early == l->reinject)
 		return EX_OK;
-	ret = load_unlisted(a, l);
+	ret = apply_load_unlisted(a, l, name);
 	if (ret != EX_OK)
 		return ret;
 	snprintf(detail, sizeof(detail), "%s%s (now %s%s)", name, l->reinject ? " --reinject" : "",
@@ -200,11 +206,40 @@ static enum exit_code check_containers(struct apply *a, const struct config_line
 	return EX_OK;
 }
 
+static const struct {
+	enum exit_code (*check)(struct apply *a, const struct config_line *l);
+	enum exit_code (*apply)(struct apply *a, const struct config_line *l);
+} kinds[NR_CONFIG_KINDS] = {
+	[CONFIG_LOAD] = { check_load, apply_load },
+	[CONFIG_PATHS] = { apply_check_row, apply_row },
+	[CONFIG_RULES] = { apply_check_row, apply_row },
+	[CONFIG_ROOT] = { check_use, apply_use },
+	[CONFIG_NETNS] = { check_use, apply_use },
+	[CONFIG_CONTAINERS] = { check_containers, NULL },
+};
+
+/* The last error counts; stops: the first one, and ends it. */
+static enum exit_code
+each_line(struct apply *a, unsigned int kind,
+	  enum exit_code (*call)(struct apply *a, const struct config_line *l), bool stops)
+{
+	enum exit_code ret = EX_OK, one;
+	unsigned int i;
+
+	for (i = 0; call && i < a->config.nr && (ret == EX_OK || !stops); i++) {
+		if (a->config.line[i].kind != kind)
+			continue;
+		one = on_line(a, &a->config.line[i], call);
+		ret = one == EX_OK ? ret : one;
+	}
+	return ret;
+}
+
 enum exit_code apply_check(struct apply *a)
 {
 	ERROR_ABOUT("apply", a->config.path);
 	enum exit_code ret = EX_OK;
-	unsigned int i;
+	unsigned int kind;
 
 	kern_probe(&a->kern);
 	if (!a->kern.mptcp)
@@ -215,14 +250,8 @@ enum exit_code apply_check(struct apply *a)
 	a->name = calloc(a->config.nr + 1, sizeof(*a->name));
 	if (!a->name)
 		return fail(EX_FAILED, NULL, "out of memory");
-	for (i = 0; ret == EX_OK && i < a->config.nr; i++)
-		if (a->config.line[i].kind == CONFIG_LOAD)
-			ret = on_line(a, &a->config.line[i], check_load);
-	for (i = 0; ret == EX_OK && i < a->config.nr; i++)
-		if (a->config.line[i].kind == CONFIG_CONTAINERS)
-			ret = on_line(a, &a->config.line[i], check_containers);
-		else if (a->config.line[i].kind != CONFIG_LOAD)
-			ret = on_line(a, &a->config.line[i], check_use);
+	for (kind = 0; ret == EX_OK && kind < NR_CONFIG_KINDS; kind++)
+		ret = each_line(a, kind, kinds[kind].check, true);
 	return ret;
 }
 
@@ -230,18 +259,14 @@ enum exit_code apply_check(struct apply *a)
 enum exit_code apply_all(struct apply *a)
 {
 	enum exit_code ret = EX_OK, one;
-	unsigned int i, kind;
+	unsigned int kind;
 
 	a->changes = output_list(output_root(), "changes");
-	for (kind = 0; kind < CONFIG_CONTAINERS; kind++) {
-		for (i = 0; i < a->config.nr; i++) {
-			const struct config_line *l = &a->config.line[i];
-
-			if (l->kind != kind)
-				continue;
-			one = on_line(a, l, kind == CONFIG_LOAD ? apply_load : apply_use);
-			ret = one == EX_OK ? ret : one;
-		}
+	for (kind = 0; kind < NR_CONFIG_KINDS; kind++) {
+		one = each_line(a, kind, kinds[kind].apply, false);
+		ret = one == EX_OK ? ret : one;
+		one = kind == CONFIG_RULES ? apply_tables(a) : EX_OK;
+		ret = one == EX_OK ? ret : one;
 	}
 	return ret;
 }
@@ -249,5 +274,6 @@ enum exit_code apply_all(struct apply *a)
 void apply_free(struct apply *a)
 {
 	free(a->name);
+	free(a->tables);
 	config_free(&a->config);
 }

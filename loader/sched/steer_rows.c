@@ -36,6 +36,7 @@ struct reading_row {
 	enum exit_code usage;
 	void *row;
 	bool asked;
+	bool form; /* what is not there does not matter */
 	unsigned int seen;
 };
 
@@ -50,6 +51,8 @@ static enum exit_code read_value(struct reading_row *r, const struct steer_field
 		return fail(r->usage, "leave one", "%s is given twice", f->name);
 	r->seen |= bit;
 	if (r->asked ? f->ask(r->row, value, &why) : f->read(r->row, value, &why))
+		return EX_OK;
+	if (r->form && why.code != EX_USAGE)
 		return EX_OK;
 	snprintf(hint, sizeof(hint), "%s %s: %s", f->name, f->value, f->text);
 	return fail(why.code == EX_USAGE ? r->usage : why.code, why.hint ?: hint, "%s: %s", f->name,
@@ -77,18 +80,32 @@ static enum exit_code read_words(struct reading_row *r, const char *const *word,
 	return ret;
 }
 
+static enum exit_code read_row(struct reading_row *r, const char *const *word, unsigned int nr)
+{
+	struct steer_why why;
+	enum exit_code ret;
+
+	r->k->clear(r->row);
+	ret = read_words(r, word, nr);
+	if (ret == EX_OK && !r->k->is_whole(r->row, r->seen, &why))
+		return fail(r->usage, why.hint, "%s", why.text);
+	return ret;
+}
+
 enum exit_code steer_read(const struct steer_kind *k, enum exit_code usage, void *row,
 			  const char *const *word, unsigned int nr)
 {
 	struct reading_row r = { .k = k, .usage = usage, .row = row };
-	struct steer_why why;
-	enum exit_code ret;
 
-	k->clear(row);
-	ret = read_words(&r, word, nr);
-	if (ret == EX_OK && !k->is_whole(row, r.seen, &why))
-		return fail(usage, why.hint, "%s", why.text);
-	return ret;
+	return read_row(&r, word, nr);
+}
+
+enum exit_code steer_read_form(const struct steer_kind *k, enum exit_code usage, void *row,
+			       const char *const *word, unsigned int nr)
+{
+	struct reading_row r = { .k = k, .usage = usage, .row = row, .form = true };
+
+	return read_row(&r, word, nr);
 }
 
 enum exit_code steer_ask(struct steer_asked *a, const char *const *word, unsigned int nr)

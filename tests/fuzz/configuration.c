@@ -20,6 +20,8 @@ static void check_line(const struct config *c, unsigned int n)
 		claim(*l->word[i] && !strpbrk(l->word[i], " \t\r\n\v\f"), "words");
 	if (l->kind == CONFIG_ROOT)
 		claim(!strcmp(l->key, "scheduler"), "[root] has one key");
+	if (l->kind == CONFIG_RULES)
+		claim(!strcmp(l->key, "rule"), "[rules] has one key");
 	if (l->kind == CONFIG_CONTAINERS)
 		claim(!strcmp(l->key, "load"), "[containers] has one key");
 	if (selects)
@@ -29,13 +31,16 @@ static void check_line(const struct config *c, unsigned int n)
 	claim(selects || !l->reinject, "and of those that select");
 	for (i = 0; i < n; i++) {
 		claim(c->line[i].line < l->line, "in the order of the file");
-		claim(c->line[i].kind != l->kind || strcmp(c->line[i].key, l->key), "once");
+		claim(c->line[i].kind != l->kind || strcmp(c->line[i].key, l->key) ||
+			      l->kind == CONFIG_RULES,
+		      "once");
 	}
 }
 
 static size_t write_anew(const struct config *c, char *buf, size_t size, bool *fits)
 {
-	static const char *const sections[] = { "load", "root", "netns", "containers" };
+	static const char *const sections[] = { "load", "paths", "rules",
+						"root", "netns", "containers" };
 	size_t at = 0, begin;
 	unsigned int i, w;
 

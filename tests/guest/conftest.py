@@ -48,7 +48,7 @@ def pytest_addoption(parser):
 
 # Where several kernels are tested all but the first two sets run on the last of them. The command, ...
 OF_THE_COMMAND = (
-    "apply completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
+    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
     " monitor names privilege runtimes replay steer steer_match systemd trace tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of

@@ -217,6 +217,15 @@ WRONG = {
     "a line too long": (f"[load]\nbpf_ecf = {'beta=1 ' * 60}\n", 2, "too long", ""),
     "a NUL": ("[load]\nbpf\0ecf =\n", 2, "NUL", ""),
     "not a BPF object": ("[load]\n/etc/passwd =\n", 2, "not a BPF object", "clang"),
+    "no field of a path": ("[load]\nbpf_ecf =\n[paths]\ndsl = devise eth0\n", 4, "no field devise", "device"),
+    "a path of no name": ("[paths]\na;b = device eth0\n", 2, "name: ", "name"),
+    "a path twice": ("[paths]\na = device b\na = device c\n", 3, "given twice: a", "line 2"),
+    "a path of two names": ("[paths]\na = name b\n", 2, "name is given twice", "leave one"),
+    "a rule with a name": ("[rules]\nfirst = mode auto\n", 2, "no such key is known: first", "rule"),
+    "a rule without a mode": ("[rules]\nrule = mode auto\nrule = dscp ef\n", 3, "mode", ""),
+    "no such mode": ("[rules]\nrule = mode fast\n", 2, "mode: ", "mode"),
+    "a cgroup that is none": ("[rules]\nrule = cgroup nowhere mode auto\n", 2, "cgroup: ", "cgroup"),
+    "a deadline of no rank": ("[rules]\nrule = mode auto deadline 1s\n", 2, "deadline", ""),
     "two of one name": ("[load]\nbpf_ecf =\nCOPY =\n", 3, "second scheduler that registers as bpf_ecf", "line 2"),
 }  # fmt: skip
 

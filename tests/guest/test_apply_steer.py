@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""apply: steering's tables as [paths] and [rules] of the file say."""
+
+import pytest
+from command import ok, sched
+from tables import NAME, lines, steer
+from test_apply import apply, conf, own, told
+
+__all__ = ["conf"]
+
+TEXT = """[rules]
+rule = dscp ef mode redundant
+rule = cgroup / mode bpf_rr   ; all others
+[paths]
+dsl = device eth0
+lte = device wwan0 rank 1 metered cap 10G period month
+[root]
+scheduler = bpf_steer
+"""
+LINES = """path name dsl device eth0 rank 0
+path name lte device wwan0 rank 1 metered cap 10G period month
+rule dscp ef mode redundant
+rule cgroup / mode bpf_rr
+"""
+
+
+def rows():
+    """Without comments."""
+    return "".join(line.split("  #")[0].rstrip() + "\n" for line in lines().splitlines())
+
+
+def test_the_tables_become_what_the_file_says(conf):
+    path = conf(TEXT)
+    wanted = [
+        ("load", NAME),
+        ("add", "path dsl"),
+        ("add", "path lte"),
+        ("add", "rule 1"),
+        ("add", "rule 2"),
+        ("use in", "the root namespace"),
+    ]
+    dry = apply(path, "--dry-run")
+    assert told(dry) == wanted and dry["done"] == 0
+    assert own() == "default"
+    done = apply(path)
+    assert told(done) == wanted and done["done"] == len(wanted)
+    assert [c["line"] for c in done["changes"]] == [5, 5, 6, 2, 3, 8]
+    assert done["changes"][2]["detail"] == "device wwan0 rank 1 metered cap 10G period month"
+    assert rows() == LINES
+    assert own() == NAME
+    before = steer("list")["generation"]
+    assert told(apply(path)) == []
+    assert steer("list")["generation"] == before, "and nothing was written"
+
+
+def test_only_the_difference_is_told(conf):
+    apply(conf(TEXT))
+    steer("rule add at 1 remote-port 873 mode active-standby")
+    steer("path delete lte")
+    steer("path add name lte device wwan1")
+    done = apply(conf(TEXT))
+    assert [(c["change"], c["object"], c["detail"]) for c in done["changes"]] == [
+        ("delete", "path lte", "device wwan1 rank 0"),
+        ("add", "path lte", "device wwan0 rank 1 metered cap 10G period month"),
+        ("delete", "rule 1", "remote-port 873 mode active-standby"),
+    ]
+    assert all(c["done"] for c in done["changes"])
+    assert rows() == LINES
+
+
+def test_what_the_file_does_not_mention_stays(conf):
+    apply(conf(TEXT))
+    assert told(apply(conf("[root]\nscheduler = bpf_steer\n"))) == []
+    assert rows() == LINES
+    # one line of either speaks of both
+    assert told(apply(conf("[rules]\nrule = dscp ef mode redundant\n"))) == [
+        ("delete", "path dsl"),
+        ("delete", "path lte"),
+        ("delete", "rule 2"),
+    ]
+    assert rows() == "rule dscp ef mode redundant\n"
+
+
+@pytest.mark.parametrize(
+    "rule, why",
+    [
+        ("cgroup /nowhere mode bpf_rr", "no cgroup /nowhere"),
+        ("netns nowhere mode bpf_rr", "nowhere"),
+        ("uid nobody-of-that-name mode bpf_rr", "no such user"),
+    ],
+)
+def test_what_is_not_there_yet_keeps_the_tables_and_nothing_else(conf, rule, why):
+    apply(conf(TEXT))
+    path = conf(
+        f"[load]\nbpf_minrtt =\n[rules]\nrule = mode auto\nrule = {rule}\n[root]\nscheduler = bpf_minrtt\n"
+    )
+    result = sched("--json", "apply", "--config", path)
+    assert result.code == 1
+    assert f"{path}:5" in result.error["operation"] and why in result.error["reason"]
+    assert rows() == LINES
+    assert own() == "bpf_minrtt"
+    assert [c["done"] for c in result.data["changes"]] == [True, True]
+
+
+def test_a_first_apply_where_one_is_not_there(conf):
+    """Nothing to replace, and nothing is loaded for it."""
+    path = conf("[rules]\nrule = cgroup /nowhere mode bpf_rr\n[root]\nscheduler = bpf_minrtt\n")
+    result = sched("--json", "apply", "--config", path)
+    assert result.code == 1
+    assert told(result.data) == [("load", "bpf_minrtt"), ("use in", "the root namespace")]
+
+
+def test_the_last_words_of_a_path_that_is_deleted(conf):
+    """A row of a name alone has nothing more to say."""
+    apply(conf("[paths]\nonly = id 1\n"))
+    (change,) = apply(conf("[rules]\nrule = mode auto\n"))["changes"][:1]
+    assert (change["change"], change["object"]) == ("delete", "path only")
+
+
+def test_by_hand_it_is_the_same(conf):
+    """What apply writes `steer` would have written."""
+    apply(conf(TEXT))
+    ok("steer", "flush")
+    for line in LINES.splitlines():
+        kind, rest = line.split(" ", 1)
+        steer(f"{kind} add {rest}")
+    assert told(apply(conf(TEXT))) == []
