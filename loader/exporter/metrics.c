@@ -7,6 +7,7 @@
 #include "cli/util.h"
 #include "exporter/metrics.h"
 #include "sched/reinject.h"
+#include "sched/steer_account.h"
 #include "stats/delta.h"
 
 #define PREFIX "mptcp_sched_"
@@ -259,6 +260,48 @@ static void reinject(const struct out *o, const struct metrics *m)
 	free(value);
 }
 
+static void steered(const struct out *o, const char *name, const struct mps_steer_path *p)
+{
+	begin(o, GAUGE, name);
+	label(o, "name", p->name, true);
+}
+
+/* Of the rows of bpf_steer's paths, where it is loaded. */
+static void steering(const struct out *o)
+{
+	static const char *const ways[MPS_NR_STEER_WAYS] = { "sent", "received" };
+	struct steer_table s;
+	const struct mps_steer_path *p, *last;
+	unsigned int way;
+
+	if (!steer_table_look(&s))
+		s.t->nr_paths = 0;
+	last = s.t->path + s.t->nr_paths;
+	family(o, GAUGE, "steer_period_bytes", "bytes of the path's account in this period");
+	for (p = s.t->path; p < last; p++) {
+		for (way = 0; way < MPS_NR_STEER_WAYS; way++) {
+			steered(o, "steer_period_bytes", p);
+			label(o, "direction", ways[way], false);
+			end(o, steer_account_bytes(&s, p, way));
+		}
+	}
+	family(o, GAUGE, "steer_cap_bytes", "the path's cap, sent and received together");
+	for (p = s.t->path; p < last; p++) {
+		if (!p->account.cap)
+			continue;
+		steered(o, "steer_cap_bytes", p);
+		end(o, p->account.cap);
+	}
+	family(o, GAUGE, "steer_over_cap", "1: the path is over its cap");
+	for (p = s.t->path; p < last; p++) {
+		if (!p->account.cap)
+			continue;
+		steered(o, "steer_over_cap", p);
+		end(o, steer_account_is_over(&s, p));
+	}
+	steer_table_close(&s);
+}
+
 static void subflow_labels(const struct out *o, const struct mps_conn_rec *conn,
 			   const struct mps_subflow_rec *s)
 {
@@ -327,6 +370,7 @@ char *metrics_text(const struct metrics *m, size_t *len)
 	series_gauges(&o, m->totals);
 	schedulers(&o, m);
 	reinject(&o, m);
+	steering(&o);
 	if (m->per_connection)
 		connections(&o, m->reading);
 	about(&o, m->self);

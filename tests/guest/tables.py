@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Steering's tables, as the command takes and prints them."""
 
+from pathlib import Path
+
 from command import ok, sched
 
 NAME = "bpf_steer"
+ACCOUNTS = Path("/var/lib/mptcp-sched/accounts")
 
 
 def steer(text, **options):

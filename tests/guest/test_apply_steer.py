@@ -10,7 +10,7 @@ __all__ = ["conf"]
 
 TEXT = """[rules]
 rule = dscp ef mode redundant
-rule = cgroup / mode bpf_rr   ; all others
+rule = mark 0x7 mode bpf_rr   ; all others
 [paths]
 dsl = device eth0
 lte = device wwan0 rank 1 metered cap 10G period month
@@ -20,7 +20,7 @@ scheduler = bpf_steer
 LINES = """path name dsl device eth0 rank 0
 path name lte device wwan0 rank 1 metered cap 10G period month
 rule dscp ef mode redundant
-rule cgroup / mode bpf_rr
+rule mark 0x7 mode bpf_rr
 """
 
 

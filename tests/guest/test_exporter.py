@@ -18,6 +18,7 @@ import pytest
 from command import ok, sched, stats_of, total
 from lab import Netns, run, until
 from scrape import exporter, families, samples
+from tables import ACCOUNTS, steer
 from traffic import connection, download, info, make_socket, upload
 
 TOP = Path(__file__).resolve().parents[2]
@@ -378,7 +379,41 @@ def test_the_other_commands_do_not_pay_for_it():
     assert "microhttpd" not in libraries.stdout
 
 
-def test_the_dashboard_and_the_documentation_name_what_is_exported(labs):
+@pytest.fixture
+def steering():
+    """bpf_steer with a row that has a cap, and one that has none."""
+    ok("load", "bpf_steer")
+    steer("path add name lte local 10.0.2.0/24 cap 100K period month")
+    steer("path add name dsl")
+    yield
+    ok("unload", "bpf_steer", "--force")
+    ACCOUNTS.unlink(missing_ok=True)
+
+
+def test_bytes_against_caps(labs, steering):
+    """With the rights of the unit: what `steer account show` says."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_steer"
+    name = "mptcp_sched_steer_{}".format
+    with exporter(prefix=AS_THE_UNIT) as served, connection(lab) as conn:
+        assert served.sum(name("over_cap"), name="lte") == 0
+        upload(conn, 4 * SIZE).finish().acknowledged()
+        text = served.text()
+        accounts = {a["name"]: a for a in steer("account show")["accounts"]}
+    found = {(s.name, *s.labels.values()): s.value for s in samples(text) if "steer" in s.name}
+    assert found == {
+        (name("period_bytes"), "lte", "sent"): accounts["lte"]["sent"],
+        (name("period_bytes"), "lte", "received"): accounts["lte"]["received"],
+        (name("period_bytes"), "dsl", "sent"): accounts["dsl"]["sent"],
+        (name("period_bytes"), "dsl", "received"): accounts["dsl"]["received"],
+        (name("cap_bytes"), "lte"): 100_000,
+        (name("over_cap"), "lte"): 1,
+    }
+    assert accounts["lte"]["sent"] >= 100_000 and accounts["dsl"]["sent"] > SIZE
+    assert promtool(text).returncode == 0
+
+
+def test_the_dashboard_and_the_documentation_name_what_is_exported(labs, steering):
     lab = labs().endpoints()
     lab.client.scheduler = "bpf_ecf"
     with exporter("--per-connection") as served, connection(lab) as conn:

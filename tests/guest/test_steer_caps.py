@@ -6,7 +6,6 @@ The server sends, and its rows know the paths by its own devices; virtual time.
 
 import contextlib
 import re
-from pathlib import Path as File
 
 import pytest
 import steered
@@ -14,21 +13,20 @@ from cells import bench_lab, netlab
 from command import ok, sched
 from lab import until
 from steered import FREE, KB, MB, PAID, counted, given, served
-from tables import NAME, steer
+from tables import ACCOUNTS, NAME, steer
 from test_reconnect import Reused
 from traffic import connection, download, listen, upload
 
 pytestmark = pytest.mark.virtual_time
-STATE = File("/var/lib/mptcp-sched/accounts")
 ROW = "path name paid device paid"
 
 
 @pytest.fixture(autouse=True)
 def fresh():
     """No accounts of another test."""
-    STATE.unlink(missing_ok=True)
+    ACCOUNTS.unlink(missing_ok=True)
     yield
-    STATE.unlink(missing_ok=True)
+    ACCOUNTS.unlink(missing_ok=True)
 
 
 tables = steered.tables
@@ -212,7 +210,7 @@ def test_accounts_survive(none_loaded, tmp_path):
     """Other tables, a load anew, and a boot, as far as the file has them."""
     file = tmp_path / "tables"
     file.write_text(f"{ROW} cap 5M period month\nrule mode bpf_minrtt\n")
-    STATE.unlink(missing_ok=True)  # unloading has saved them
+    ACCOUNTS.unlink(missing_ok=True)  # unloading has saved them
     ok("load", NAME)
     steer(f"replace {file}")
     with bench_lab(PAID) as lab:
@@ -220,7 +218,7 @@ def test_accounts_survive(none_loaded, tmp_path):
         with connection(lab) as conn:
             download(conn, MB).finish().acknowledged()
             steer("account save")
-            saved, had = STATE.read_text(), accounts()["paid"]
+            saved, had = ACCOUNTS.read_text(), accounts()["paid"]
             assert had["sent"] > MB
             steer("flush")
             steer(f"replace {file}")
@@ -235,7 +233,7 @@ def test_accounts_survive(none_loaded, tmp_path):
     steer(f"replace {file}")
     assert accounts()["paid"] == last
     ok("unload", NAME, "--force")
-    STATE.write_text(saved)
+    ACCOUNTS.write_text(saved)
     ok("load", NAME)
     steer(f"replace {file}")
     assert accounts()["paid"] == had, "a crash loses what was not saved"
@@ -245,10 +243,10 @@ def test_accounts_survive(none_loaded, tmp_path):
     ok("load", NAME)
     steer(f"replace {file}")
     assert used("paid") == 0
-    STATE.write_text("accounts 1\npath paid\n")
+    ACCOUNTS.write_text("accounts 1\npath paid\n")
     steer("flush")
     result = sched("--json", "steer", "replace", file)
-    assert result.code == 1 and result.error["object"] == f"{STATE}:2"
+    assert result.code == 1 and result.error["object"] == f"{ACCOUNTS}:2"
     assert "no account" in result.error["reason"] and result.error["hint"]
     assert steer("list")["paths"] == []
 
