@@ -38,12 +38,13 @@ struct monitor {
 	char chosen[MPS_NAME_LEN];
 	struct sockets sockets;
 	struct reading reading;
+	struct monitor_steer steer;
 	bool looked;
 };
 
 /* --- telling */
 
-static void begin(enum monitor_event event)
+void monitor_begin(enum monitor_event event)
 {
 	static const char *const names[] = {
 #define NAME(id, name, by, text) name,
@@ -61,31 +62,31 @@ static void begin(enum monitor_event event)
 	output_text("%s.%03ldZ  %-19s", text, now.tv_nsec / 1000000, names[event]);
 }
 
-static void with(const char *key, const char *value)
+void monitor_with(const char *key, const char *value)
 {
 	output_str(output_root(), key, "%s", value);
 	output_text("  %s", value);
 }
 
-static void with_token(__u32 token)
+void monitor_with_token(__u32 token)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "0x%08x", token);
-	with("token", text);
+	monitor_with("token", text);
 }
 
 static void with_ends(const struct mps_addr *local, const struct mps_addr *remote)
 {
 	char text[64];
 
-	with("local", addr_text(local, text, sizeof(text)));
+	monitor_with("local", addr_text(local, text, sizeof(text)));
 	output_text(" >");
 	output_str(output_root(), "remote", "%s", addr_text(remote, text, sizeof(text)));
 	output_text(" %s", text);
 }
 
-static void end(void)
+void monitor_end(void)
 {
 	output_line("%s", "");
 	output_finish();
@@ -94,23 +95,23 @@ static void end(void)
 static void tell_sched(const struct monitor *m, enum monitor_event event, const char *name,
 		       const char *before)
 {
-	begin(event);
-	with("scheduler", name);
+	monitor_begin(event);
+	monitor_with("scheduler", name);
 	if (before) {
 		output_str(output_root(), "before", "%s", before);
 		output_text(" (before: %s)", before);
 	}
 	if (event == MONITOR_CHOSEN || event == MONITOR_STARTED)
-		with("netns", m->label);
-	end();
+		monitor_with("netns", m->label);
+	monitor_end();
 }
 
 /* --- what the kernel tells */
 
 static void tell_path(const struct pm_event *e, enum monitor_event event)
 {
-	begin(event);
-	with_token(e->token);
+	monitor_begin(event);
+	monitor_with_token(e->token);
 	if (e->has_ends)
 		with_ends(&e->local, &e->remote);
 	if (e->backup)
@@ -124,24 +125,24 @@ static void tell_path(const struct pm_event *e, enum monitor_event event)
 		output_num(output_root(), "reset_reason", e->reset_reason);
 		output_text("  reset, reason %u", e->reset_reason);
 	}
-	end();
+	monitor_end();
 }
 
 static void on_pm_event(const struct pm_event *e, void *arg)
 {
 	switch (e->type) {
 	case MPTCP_EVENT_CREATED:
-		begin(MONITOR_OPENED);
-		with_token(e->token);
+		monitor_begin(MONITOR_OPENED);
+		monitor_with_token(e->token);
 		if (e->has_ends)
 			with_ends(&e->local, &e->remote);
-		with("side", e->server ? "server" : "client");
-		end();
+		monitor_with("side", e->server ? "server" : "client");
+		monitor_end();
 		break;
 	case MPTCP_EVENT_CLOSED:
-		begin(MONITOR_CLOSED);
-		with_token(e->token);
-		end();
+		monitor_begin(MONITOR_CLOSED);
+		monitor_with_token(e->token);
+		monitor_end();
 		break;
 	case MPTCP_EVENT_SUB_ESTABLISHED:
 		/* one that could not be made has an error, and no event of its own */
@@ -161,8 +162,8 @@ static enum exit_code read_events(struct monitor *m)
 	int err = pm_read(m->nl, on_pm_event, m);
 
 	if (err == -ENOBUFS) {
-		begin(MONITOR_LOST);
-		end();
+		monitor_begin(MONITOR_LOST);
+		monitor_end();
 		return EX_OK;
 	}
 	return err ? fail_on(EX_FAILED, m->label, NULL, "reading events failed: %s", strerror(-err))
@@ -224,12 +225,12 @@ static bool fell_back_before(const struct sockets *s, const struct mps_sock_rec 
 
 static void tell_fallback(const struct mps_sock_rec *rec)
 {
-	begin(MONITOR_FALLBACK);
-	with_token(rec->token);
+	monitor_begin(MONITOR_FALLBACK);
+	monitor_with_token(rec->token);
 	with_ends(&rec->local, &rec->remote);
 	output_num(output_root(), "pid", rec->pid);
 	output_text("  pid %u", rec->pid);
-	end();
+	monitor_end();
 }
 
 static enum exit_code look_at_sockets(struct monitor *m)
@@ -271,10 +272,10 @@ static void look_at_path(const struct monitor *m, const struct mps_conn_rec *con
 
 	if (!!rec->stale == (was && was->stale))
 		return;
-	begin(rec->stale ? MONITOR_STALE : MONITOR_RECOVERED);
-	with_token(conn->token);
+	monitor_begin(rec->stale ? MONITOR_STALE : MONITOR_RECOVERED);
+	monitor_with_token(conn->token);
 	with_ends(&rec->local, &rec->remote);
-	end();
+	monitor_end();
 }
 
 static enum exit_code look_at_paths(struct monitor *m)
@@ -289,6 +290,8 @@ static enum exit_code look_at_paths(struct monitor *m)
 		if (conn && conn->netns == m->ns.ino)
 			look_at_path(m, conn, &now.subflow[i]);
 	}
+	if (ret == EX_OK)
+		monitor_steer_look(&m->steer, &m->ns, &m->reading, &now);
 	reading_free(ret == EX_OK ? &m->reading : &now);
 	if (ret == EX_OK)
 		m->reading = now;

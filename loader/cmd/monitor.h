@@ -3,6 +3,10 @@
 #ifndef MPS_MONITOR_H
 #define MPS_MONITOR_H
 
+#include "bpf/records.h"
+#include "kernel/netns.h"
+#include "stats/reader.h"
+
 #define BY_EVENT "event"
 #define BY_LOOK "look"
 
@@ -19,6 +23,13 @@
 	X(PATH_CLOSED, "path-closed", BY_EVENT, "a subflow was closed")                          \
 	X(STALE, "path-stale", BY_LOOK, "a subflow is given up, it does not answer")             \
 	X(RECOVERED, "path-recovered", BY_LOOK, "a subflow that was stale is used again")        \
+	X(STANDBY, "standby-chosen", BY_LOOK,                                                    \
+	  "in mode active-standby a connection goes on over another rank")                       \
+	X(OVER_RTT, "connection-over-rtt", BY_LOOK,                                              \
+	  "a subflow of one is over the RTT threshold of its path")                              \
+	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "no subflow of it is any more")          \
+	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")          \
+	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "it has bytes again")                          \
 	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")
 
 #define MONITOR_INTERVAL_S 1
@@ -28,5 +39,22 @@ enum monitor_event {
 	MONITOR_EVENTS(MONITOR_ENUM)
 #undef MONITOR_ENUM
 };
+
+/* One event, told at once: its fields come between. */
+void monitor_begin(enum monitor_event event);
+void monitor_with(const char *key, const char *value);
+void monitor_with_token(__u32 token);
+void monitor_end(void);
+
+/* Steering as it was at the last look. Zeroed: there was none. */
+struct monitor_steer {
+	char over[MPS_STEER_PATHS]
+		 [MPS_STEER_NAME]; /* names of the paths that were over their cap */
+	unsigned int nr_over;
+};
+
+/* What has changed of bpf_steer's connections of that namespace, and of all its paths' caps. */
+void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const struct reading *was,
+			const struct reading *now);
 
 #endif /* MPS_MONITOR_H */

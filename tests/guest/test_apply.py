@@ -224,7 +224,6 @@ WRONG = {
     "a rule with a name": ("[rules]\nfirst = mode auto\n", 2, "no such key is known: first", "rule"),
     "a rule without a mode": ("[rules]\nrule = mode auto\nrule = dscp ef\n", 3, "mode", ""),
     "no such mode": ("[rules]\nrule = mode fast\n", 2, "mode: ", "mode"),
-    "a cgroup that is none": ("[rules]\nrule = cgroup nowhere mode auto\n", 2, "cgroup: ", "systemd-cgls"),
     "a deadline of no rank": ("[rules]\nrule = mode auto deadline 1s\n", 2, "deadline", ""),
     "two of one name": ("[load]\nbpf_ecf =\nCOPY =\n", 3, "second scheduler that registers as bpf_ecf", "line 2"),
 }  # fmt: skip

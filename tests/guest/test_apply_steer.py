@@ -84,7 +84,7 @@ def test_what_the_file_does_not_mention_stays(conf):
 @pytest.mark.parametrize(
     "rule, why",
     [
-        ("cgroup /nowhere mode bpf_rr", "no cgroup /nowhere"),
+        ("cgroup /nowhere mode bpf_rr", "there is no cgroup"),
         ("netns nowhere mode bpf_rr", "nowhere"),
         ("uid nobody-of-that-name mode bpf_rr", "no such user"),
     ],

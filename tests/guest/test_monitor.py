@@ -12,6 +12,7 @@ import time
 
 from command import PROGRAM, ok, sched
 from lab import Netns, Path
+from tables import ACCOUNTS, NAME, steer
 from traffic import Connection, connection, info, listen, upload
 
 INTERVAL = "0.3"
@@ -216,3 +217,54 @@ def test_no_privilege_for_events(net):
     result = sched("--json", "monitor", "--netns", net.name, prefix=without)
     assert result.code == 4 and result.out == ""
     assert "CAP_NET_ADMIN" in result.error["reason"]
+
+
+def test_steering(labs, none_loaded):
+    """A cap that is used up, and the standby that takes over and gives back."""
+    ACCOUNTS.unlink(missing_ok=True)
+    ok("load", NAME)
+    lab = labs().endpoints()
+    lab.client.scheduler = NAME
+    steer("path add name one local 10.0.1.0/24 cap 100K period month")
+    steer("path add name two local 10.0.2.0/24 rank 1")
+    steer("rule add mode active-standby")
+    with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
+        told.event("started")
+        token = f"0x{info(conn.client).token:08x}"
+        upload(conn, 100).finish().acknowledged()
+        time.sleep(2)
+        upload(conn, 1_000_000).finish().acknowledged()
+        over = told.event("path-over-cap", path="one", cap=100_000)
+        assert over["bytes"] >= 100_000
+        upload(conn, 100).finish().acknowledged()
+        chosen = told.event("standby-chosen", token=token)
+        assert (chosen["paths"], chosen["before"]) == (["two"], ["one"])
+        steer("account reset one")
+        assert told.event("path-within-cap", path="one")["bytes"] < 100_000
+        for _ in range(3):
+            upload(conn, 100).finish().acknowledged()
+            time.sleep(1)
+        back = told.event("standby-chosen", token=token)
+        assert (back["paths"], back["before"]) == (["one"], ["two"])
+        assert told.names().count("path-over-cap") == 1
+        assert told.end() == (0, "")
+    ok("unload", NAME, "--force")
+    ACCOUNTS.unlink(missing_ok=True)
+
+
+def test_an_rtt_over_its_threshold(labs, none_loaded):
+    ok("load", NAME)
+    lab = labs().endpoints()
+    lab.client.scheduler = NAME
+    steer("path add name two local 10.0.2.0/24 rtt 1ms")
+    with monitor("--netns", lab.client.name) as told, connection(lab) as conn:
+        upload(conn, 500_000).finish().acknowledged()
+        line = ""
+        while "connection-over-rtt" not in line:
+            line = told.line()
+        assert re.fullmatch(r"\S+Z  connection-over-rtt {2,}0x[0-9a-f]{8}\n", line)
+        steer("path delete two")
+        upload(conn, 100_000).finish().acknowledged()
+        while "connection-within-rtt" not in line:
+            line = told.line()
+    ok("unload", NAME, "--force")
