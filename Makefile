@@ -106,6 +106,7 @@ lint:
 	$(Q)shellcheck -x $(SH_SOURCES)
 	$(Q)ruff check .
 	$(Q)ruff format --check .
+	$(Q)python3 tests/words.py
 
 format:
 	$(Q)clang-format -i $(C_SOURCES)
