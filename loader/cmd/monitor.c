@@ -59,7 +59,7 @@ void monitor_begin(enum monitor_event event)
 	output_real(output_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
 	output_str(output_root(), "event", "%s", names[event]);
 	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &tm));
-	output_text("%s.%03ldZ  %-19s", text, now.tv_nsec / 1000000, names[event]);
+	output_text("%s.%03ldZ  %-21s", text, now.tv_nsec / 1000000, names[event]);
 }
 
 void monitor_with(const char *key, const char *value)

@@ -12,6 +12,7 @@ from test_errors import modules, state
 
 UNIT = Path("/usr/lib/systemd/system/mptcp-sched.service")
 ACCOUNT = Path("/usr/lib/systemd/system/mptcp-sched-account.service")
+CGROUP_DIR = Path("/sys/fs/cgroup/t-apply")
 SCORE = 2.5  # of systemd-analyze security: 10 is all rights, 0 none
 EXAMPLE = Path("/usr/share/doc/mptcp-sched/examples/mptcp-sched.conf")
 
@@ -321,19 +322,33 @@ def allowed_calls():
     return names, own
 
 
+@pytest.fixture
+def cgroup():
+    CGROUP_DIR.mkdir()
+    yield f"/{CGROUP_DIR.name}"
+    CGROUP_DIR.rmdir()
+
+
 @pytest.mark.timeout(400)
-def test_the_units_system_calls_are_enough(conf, net, tmp_path):
-    """What apply calls: to load, to load anew, to set."""
+def test_the_units_system_calls_are_enough(conf, net, tmp_path, cgroup):
+    """What apply calls: to load, to load anew, to set, to steer."""
     text = f"[load]\nbpf_minrtt = %s\n[netns]\n{net.name} = bpf_minrtt\n"
+    steering = (
+        f"[rules]\nrule = cgroup {cgroup} mode auto\nrule = netns {net.name} uid root mode auto\n"
+        "[paths]\nlte = device wwan0 cap 1G period day\n"
+    )
     names, own = allowed_calls()
     called = set()
-    for tunables, what in (
-        ("", "load"),
-        ("copy=0 penalise=0", "unload and load"),
-        ("copy=0", "set"),
+    for tunables, rest, what in (
+        ("", "", "load"),
+        ("copy=0 penalise=0", "", "unload and load"),
+        ("copy=0", "", "set"),
+        ("copy=0", steering, "load"),
+        ("copy=0", steering.replace("lte", "dsl"), "delete"),
     ):
         counts = tmp_path / "counts"
-        done = apply(conf(text % tunables), prefix=(*STRACE, "-c", "-f", "-o", counts))
+        path = conf(text % tunables + rest)
+        done = apply(path, prefix=(*STRACE, "-c", "-f", "-o", counts))
         assert done["changes"][0]["change"] == what
         rows = [line.split() for line in counts.read_text().splitlines()]
         called |= {row[-1] for row in rows if row and row[0][0].isdigit()} - {"total"}

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path as Path_
 
 from command import PROGRAM, ok, sched
 from lab import Netns, Path
@@ -16,6 +17,7 @@ from tables import ACCOUNTS, NAME, steer
 from traffic import Connection, connection, info, listen, upload
 
 INTERVAL = "0.3"
+DOCUMENT = Path_(__file__).resolve().parents[2] / "docs/reference/json.md"
 
 
 class Monitor:
@@ -209,7 +211,11 @@ def test_text(labs, both_loaded):
     assert re.search(r"--interval seconds \(1\)", text)
     by = dict(re.findall(r"^  (\S+) \((event|look)\): ", text, re.MULTILINE))
     assert by["connection-opened"] == "event" and by["connection-fallback"] == "look"
-    assert len(by) == 12
+    table = DOCUMENT.read_text().split("## monitor")[1].split("\n## ")[0]
+    documented = re.findall(
+        r"`([a-z-]+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))
+    )
+    assert sorted(by) == sorted(documented)
 
 
 def test_no_privilege_for_events(net):
