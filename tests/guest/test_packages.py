@@ -64,7 +64,7 @@ def uses_them(root, lab):
     root.run("bash", "-c", f"source {completion} && complete -p mptcp-sched")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_installed_used_upgraded_and_purged(lab, root, archive):
     before = root.changes()
     root.run(*DPKG, "--install", archive)

@@ -73,7 +73,7 @@ class PrivateRoot:
             run("umount", "--lazy", where)
         shutil.rmtree(self.top)
 
-    def run(self, *command, timeout=60):
+    def run(self, *command, timeout=240):
         env = {"PATH": os.environ["PATH"], "DEBIAN_FRONTEND": "noninteractive"} | CCACHE
         return run("chroot", self.root, *command, env=env, timeout=timeout)
 
