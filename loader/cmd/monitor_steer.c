@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cli/output.h"
 #include "cmd/monitor.h"
+#include "kernel/kern.h"
 #include "policy/match.h"
 #include "sched/steer_account.h"
 #include "stats/print.h"
@@ -23,8 +24,7 @@ static bool was_over(const struct monitor_steer *m, const char *name)
 static void tell_cap(enum monitor_event event, const struct steer_table *s,
 		     const struct mps_steer_path *p)
 {
-	const __u64 bytes = steer_account_bytes(s, p, MPS_STEER_SENT) +
-			    steer_account_bytes(s, p, MPS_STEER_RECEIVED);
+	const __u64 bytes = steer_account_total(s, p);
 
 	monitor_begin(event);
 	monitor_with("path", p->name);
@@ -105,9 +105,13 @@ void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const s
 	struct steer_table s;
 	unsigned int i;
 
+	/* as a rule: no need to look for its maps each second */
+	if (!kern_has_sched(STEER_SCHEDULER)) {
+		m->nr_over = 0;
+		return;
+	}
 	if (!steer_table_look(&s)) {
 		steer_table_close(&s);
-		m->nr_over = 0;
 		return;
 	}
 	look_at_caps(m, &s);

@@ -161,8 +161,7 @@ static enum exit_code parse_replace(struct request *q, const char *const *word, 
 
 static enum exit_code change_replace(struct mps_steer_table *t, struct request *q)
 {
-	q->tables->generation = t->generation;
-	*t = *q->tables;
+	steer_replace(t, q->tables);
 	return EX_OK;
 }
 

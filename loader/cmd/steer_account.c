@@ -15,12 +15,6 @@ static const struct output_col account_cols[] = {
 	{ 0 },
 };
 
-static __u64 both_ways(const struct steer_table *s, const struct mps_steer_path *p)
-{
-	return steer_account_bytes(s, p, MPS_STEER_SENT) +
-	       steer_account_bytes(s, p, MPS_STEER_RECEIVED);
-}
-
 static void output_bytes(output_t *item, const struct steer_table *s,
 			 const struct mps_steer_path *p)
 {
@@ -46,7 +40,7 @@ void output_account(output_t *item, const struct steer_table *s, const struct mp
 	*comment = '\0';
 	if (!p->account.cap)
 		return;
-	text_about(both_ways(s, p), bytes, sizeof(bytes));
+	text_about(steer_account_total(s, p), bytes, sizeof(bytes));
 	text_amount(p->account.cap, cap, sizeof(cap));
 	steer_account_since(p, since, sizeof(since));
 	snprintf(comment, size, "  # %s of %s%s%s%s", bytes, cap, *since ? " since " : "", since,

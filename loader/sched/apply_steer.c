@@ -166,8 +166,7 @@ static enum exit_code put(struct apply *a, struct steer_table *s)
 	compare(a, &paths, &rows, &nr);
 	compare(a, &rules, &rows, &nr);
 	if (nr && !a->dry_run) {
-		a->tables->generation = s->t->generation;
-		*s->t = *a->tables;
+		steer_replace(s->t, a->tables);
 		ret = steer_table_put(s);
 	}
 	for (i = 0; i < nr; i++)

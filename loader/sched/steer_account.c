@@ -276,6 +276,12 @@ __u64 steer_account_bytes(const struct steer_table *s, const struct mps_steer_pa
 	return mps_account_bytes(&p->account, &s->slot[p->account.slot % MPS_STEER_SLOTS], way);
 }
 
+__u64 steer_account_total(const struct steer_table *s, const struct mps_steer_path *p)
+{
+	return steer_account_bytes(s, p, MPS_STEER_SENT) +
+	       steer_account_bytes(s, p, MPS_STEER_RECEIVED);
+}
+
 bool steer_account_is_over(const struct steer_table *s, const struct mps_steer_path *p)
 {
 	return mps_account_is_over(&p->account, &s->slot[p->account.slot % MPS_STEER_SLOTS], 0);

@@ -25,6 +25,8 @@ enum exit_code steer_accounts_reset(struct steer_table *s, const char *name);
 /* Bytes of a row's period, one way: enum mps_steer_way. */
 __u64 steer_account_bytes(const struct steer_table *s, const struct mps_steer_path *p,
 			  unsigned int way);
+/* The same, both ways together, as caps count. */
+__u64 steer_account_total(const struct steer_table *s, const struct mps_steer_path *p);
 bool steer_account_is_over(const struct steer_table *s, const struct mps_steer_path *p);
 /* The day on which its period began, as YYYY-MM-DD, or "". */
 void steer_account_since(const struct mps_steer_path *p, char *buf, size_t size);

@@ -86,6 +86,14 @@ enum exit_code steer_delete_path(struct mps_steer_table *t, const char *name)
 	return EX_OK;
 }
 
+void steer_replace(struct mps_steer_table *t, const struct mps_steer_table *with)
+{
+	const __u32 generation = t->generation;
+
+	*t = *with;
+	t->generation = generation;
+}
+
 static enum exit_code add_row(struct mps_steer_table *t, const char *const *word, unsigned int nr)
 {
 	const struct steer_kind *kinds[] = { &steer_rule_kind, &steer_path_kind }, *k = NULL;

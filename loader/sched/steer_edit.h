@@ -11,6 +11,8 @@ enum exit_code steer_add_rule(struct mps_steer_table *t, const struct mps_steer_
 			      unsigned int at, unsigned int *number);
 enum exit_code steer_add_path(struct mps_steer_table *t, const struct mps_steer_path *p);
 enum exit_code steer_delete_rule(struct mps_steer_table *t, unsigned int number);
+/* Both tables become these; the generation stays t's own, to be counted on. */
+void steer_replace(struct mps_steer_table *t, const struct mps_steer_table *with);
 enum exit_code steer_delete_path(struct mps_steer_table *t, const char *name);
 
 /* Both tables from a file: a line "rule ..." or "path ..." each. */

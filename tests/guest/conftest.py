@@ -49,7 +49,7 @@ def pytest_addoption(parser):
 # Where several kernels are tested all but the first two sets run on the last of them. The command, ...
 OF_THE_COMMAND = (
     "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " monitor names privilege runtimes replay steer steer_match systemd trace tunables watch"
+    " metrics monitor names privilege runtimes replay steer steer_match systemd trace tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.

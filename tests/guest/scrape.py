@@ -10,9 +10,26 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from command import PROGRAM
 from lab import SLOW
+
+# Of nobody, with the capabilities of the systemd unit and no others.
+TOP = Path(__file__).resolve().parents[2]
+UNIT = (TOP / "dist/mptcp-sched-exporter.service.in").read_text()
+UNIT_CAPS = re.search(r"^AmbientCapabilities=(.*)$", UNIT, re.MULTILINE)[1].split()
+SETPRIV_CAPS = ",".join(f"+{c.removeprefix('CAP_').lower()}" for c in UNIT_CAPS)
+AS_THE_UNIT = (
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--no-new-privs",
+    f"--bounding-set=-all,{SETPRIV_CAPS}",
+    f"--inh-caps=-all,{SETPRIV_CAPS}",
+    f"--ambient-caps=-all,{SETPRIV_CAPS}",
+)
 
 # So long one look answers all, in seconds, and a little more.
 FRESH = 1.05
@@ -43,6 +60,17 @@ def samples(text):
 
 def families(text):
     return dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+
+
+def promtool(text):
+    return subprocess.run(
+        ["promtool", "check", "metrics"],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
 
 
 class UnixConnection(http.client.HTTPConnection):

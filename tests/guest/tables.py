@@ -3,10 +3,21 @@
 
 from pathlib import Path
 
+import pytest
 from command import ok, sched
 
 NAME = "bpf_steer"
 ACCOUNTS = Path("/var/lib/mptcp-sched/accounts")
+
+
+@pytest.fixture
+def steer_loaded():
+    """Without accounts of another test, and gone with its own."""
+    ACCOUNTS.unlink(missing_ok=True)
+    ok("load", NAME)
+    yield
+    ok("unload", NAME, "--force")
+    ACCOUNTS.unlink(missing_ok=True)
 
 
 def steer(text, **options):

@@ -4,7 +4,6 @@
 import contextlib
 import http.client
 import itertools
-import json
 import os
 import re
 import signal
@@ -17,44 +16,17 @@ from pathlib import Path
 import pytest
 from command import ok, sched, stats_of, total
 from lab import Netns, run, until
-from scrape import exporter, families, samples
-from tables import ACCOUNTS, steer
+from scrape import AS_THE_UNIT, exporter, families, promtool, samples
 from traffic import connection, download, info, make_socket, upload
 
 TOP = Path(__file__).resolve().parents[2]
-DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
 SIZE = 300_000
 FAILED, USAGE, PERMISSION = 1, 2, 4
-# Of nobody, with the capabilities of the systemd unit and no others.
-UNIT = (TOP / "dist/mptcp-sched-exporter.service.in").read_text()
-UNIT_CAPS = re.search(r"^AmbientCapabilities=(.*)$", UNIT, re.MULTILINE)[1].split()
-SETPRIV_CAPS = ",".join(f"+{c.removeprefix('CAP_').lower()}" for c in UNIT_CAPS)
-AS_THE_UNIT = (
-    "setpriv",
-    "--reuid=65534",
-    "--regid=65534",
-    "--clear-groups",
-    "--no-new-privs",
-    f"--bounding-set=-all,{SETPRIV_CAPS}",
-    f"--inh-caps=-all,{SETPRIV_CAPS}",
-    f"--ambient-caps=-all,{SETPRIV_CAPS}",
-)
 
 
 @pytest.fixture(autouse=True)
 def _loaded(both_loaded):
     pass
-
-
-def promtool(text):
-    return subprocess.run(
-        ["promtool", "check", "metrics"],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
 
 
 def series(text):
@@ -377,70 +349,6 @@ def test_the_other_commands_do_not_pay_for_it():
     )
     assert "libjson-c" in libraries.stdout
     assert "microhttpd" not in libraries.stdout
-
-
-@pytest.fixture
-def steering():
-    """bpf_steer with a row that has a cap, and one that has none."""
-    ok("load", "bpf_steer")
-    steer("path add name lte local 10.0.2.0/24 cap 100K period month")
-    steer("path add name dsl")
-    yield
-    ok("unload", "bpf_steer", "--force")
-    ACCOUNTS.unlink(missing_ok=True)
-
-
-def test_bytes_against_caps(labs, steering):
-    """With the rights of the unit: what `steer account show` says."""
-    lab = labs().endpoints()
-    lab.client.scheduler = "bpf_steer"
-    name = "mptcp_sched_steer_{}".format
-    with exporter(prefix=AS_THE_UNIT) as served, connection(lab) as conn:
-        assert served.sum(name("over_cap")) == 0
-        upload(conn, 4 * SIZE).finish().acknowledged()
-        text = served.text()
-        accounts = {a["name"]: a for a in steer("account show")["accounts"]}
-    found = {(s.name, *s.labels.values()): s.value for s in samples(text) if "steer" in s.name}
-    assert found == {
-        (name("period_bytes"), "lte", "sent"): accounts["lte"]["sent"],
-        (name("period_bytes"), "lte", "received"): accounts["lte"]["received"],
-        (name("period_bytes"), "dsl", "sent"): accounts["dsl"]["sent"],
-        (name("period_bytes"), "dsl", "received"): accounts["dsl"]["received"],
-        (name("cap_bytes"), "lte"): 100_000,
-        (name("over_cap"), "lte"): 1,
-    }
-    assert accounts["lte"]["sent"] >= 100_000 and accounts["dsl"]["sent"] > SIZE
-    assert promtool(text).returncode == 0
-
-
-def test_the_dashboard_and_the_documentation_name_what_is_exported(labs, steering):
-    lab = labs().endpoints()
-    lab.client.scheduler = "bpf_ecf"
-    with exporter("--per-connection") as served, connection(lab) as conn:
-        upload(conn, SIZE).finish().acknowledged()
-        ok("use", "default", "--reinject", "--netns", lab.server.name)
-        try:
-            text = served.text()
-        finally:
-            ok("use", "default", "--netns", lab.server.name)
-    exported = {s.name for s in samples(text)}
-    names = re.compile(r"\bmptcp_sched_[a-z_]+\b")
-    dashboard = json.loads(DASHBOARD.read_text())
-    panels = [p for p in dashboard["panels"] if "targets" in p]
-    assert len(panels) >= 5
-    for panel in panels:
-        for target in panel["targets"]:
-            asked = set(names.findall(target["expr"]))
-            assert asked and asked <= exported, (panel["title"], asked - exported)
-            by = set(re.findall(r"\w+", " ".join(re.findall(r"\bby \((.*?)\)", target["expr"]))))
-            shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
-            labels = set().union(*(s.labels for s in samples(text) if s.name in asked))
-            assert shown and by | shown <= labels, (panel["title"], by | shown)
-            # one line for each path: a server's differ in the second of these only
-            if any(name.startswith("mptcp_sched_path_") for name in asked):
-                assert {"path", "remote_id"} <= shown, panel["title"]
-    documented = set(names.findall((TOP / "docs/reference/metrics.md").read_text()))
-    assert documented == exported
 
 
 def test_a_look_costs_little_memory(labs):

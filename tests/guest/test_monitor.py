@@ -11,13 +11,15 @@ import threading
 import time
 from pathlib import Path as Path_
 
+import tables
 from command import PROGRAM, ok, sched
 from lab import Netns, Path
-from tables import ACCOUNTS, NAME, steer
+from tables import NAME, steer
 from traffic import Connection, connection, info, listen, upload
 
 INTERVAL = "0.3"
 DOCUMENT = Path_(__file__).resolve().parents[2] / "docs/reference/json.md"
+steer_loaded = tables.steer_loaded
 
 
 class Monitor:
@@ -225,10 +227,8 @@ def test_no_privilege_for_events(net):
     assert "CAP_NET_ADMIN" in result.error["reason"]
 
 
-def test_steering(labs, none_loaded):
+def test_steering(labs, none_loaded, steer_loaded):
     """A cap that is used up, and the standby that takes over and gives back."""
-    ACCOUNTS.unlink(missing_ok=True)
-    ok("load", NAME)
     lab = labs().endpoints()
     lab.client.scheduler = NAME
     steer("path add name one local 10.0.1.0/24 cap 100K period month")
@@ -254,12 +254,9 @@ def test_steering(labs, none_loaded):
         assert (back["paths"], back["before"]) == (["one"], ["two"])
         assert told.names().count("path-over-cap") == 1
         assert told.end() == (0, "")
-    ok("unload", NAME, "--force")
-    ACCOUNTS.unlink(missing_ok=True)
 
 
-def test_an_rtt_over_its_threshold(labs, none_loaded):
-    ok("load", NAME)
+def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
     lab = labs().endpoints()
     lab.client.scheduler = NAME
     steer("path add name two local 10.0.2.0/24 rtt 1ms")
@@ -273,4 +270,3 @@ def test_an_rtt_over_its_threshold(labs, none_loaded):
         upload(conn, 100_000).finish().acknowledged()
         while "connection-within-rtt" not in line:
             line = told.line()
-    ok("unload", NAME, "--force")

@@ -19,21 +19,29 @@ ON = ":silence=45"
 
 
 @functools.cache
-def measured(word, load, victim, event="blackhole", away=AWAY, after=4):
+def measured(word, load, victim, event="blackhole", away=AWAY, after=4, seed=0):
     args = outage.parse(["--times", f"3/{away}/{after}"])
-    row, problems = outage.measure(schedulers.Choice(word), load, event, victim, 0, args)
+    row, problems = outage.measure(schedulers.Choice(word), load, event, victim, seed, args)
     assert not problems
     return row
+
+
+def is_full(row):
+    return row["full"] is not None and row["full"] < 4
 
 
 @pytest.mark.parametrize("victim", [FASTER, SLOWER])
 @pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf", "bpf_rr"])
 def test_bulk_goes_on_at_once(name, victim):
-    row = measured(f"{name}{ON}", "bulk", victim, after=7)
+    row = measured(f"{name}{ON}", "bulk", victim)
     assert row["gap"] < 0.3, row
     assert row["share_out"] > 0.95, row
-    # the window has to grow again: 0.9 to 2.4 s as a rule, more where it meets a loss
-    assert row["carries"] < 2 and row["full"] is not None, row
+    assert row["carries"] < 2, row
+    # one time in fourteen the window takes longer to grow again: then in two others it must not
+    rows = (
+        [row] if is_full(row) else [measured(f"{name}{ON}", "bulk", victim, seed=n) for n in (1, 2)]
+    )
+    assert all(map(is_full, rows)), (row, rows)
 
 
 def test_a_stream_goes_on_at_once():

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the exporter's metrics are called: documentation, dashboard, and the accounts of paths."""
+
+import json
+import re
+
+import pytest
+import tables
+from command import ok
+from conftest import TOP
+from scrape import AS_THE_UNIT, exporter, promtool, samples
+from tables import steer
+from traffic import connection, upload
+
+DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
+SIZE = 300_000
+steer_loaded = tables.steer_loaded
+
+
+@pytest.fixture
+def steering(both_loaded, steer_loaded):
+    """bpf_steer with a row that has a cap, and one that has none."""
+    steer("path add name lte local 10.0.2.0/24 cap 100K period month")
+    steer("path add name dsl")
+
+
+def test_bytes_against_caps(labs, steering):
+    """With the rights of the unit: what `steer account show` says."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_steer"
+    name = "mptcp_sched_steer_{}".format
+    with exporter(prefix=AS_THE_UNIT) as served, connection(lab) as conn:
+        assert served.sum(name("over_cap")) == 0
+        upload(conn, 4 * SIZE).finish().acknowledged()
+        text = served.text()
+        accounts = {a["name"]: a for a in steer("account show")["accounts"]}
+    found = {(s.name, *s.labels.values()): s.value for s in samples(text) if "steer" in s.name}
+    assert found == {
+        (name("period_bytes"), "lte", "sent"): accounts["lte"]["sent"],
+        (name("period_bytes"), "lte", "received"): accounts["lte"]["received"],
+        (name("period_bytes"), "dsl", "sent"): accounts["dsl"]["sent"],
+        (name("period_bytes"), "dsl", "received"): accounts["dsl"]["received"],
+        (name("cap_bytes"), "lte"): 100_000,
+        (name("over_cap"), "lte"): 1,
+    }
+    assert accounts["lte"]["sent"] >= 100_000 and accounts["dsl"]["sent"] > SIZE
+    assert promtool(text).returncode == 0
+
+
+def test_the_dashboard_and_the_documentation_name_what_is_exported(labs, steering):
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_ecf"
+    with exporter("--per-connection") as served, connection(lab) as conn:
+        upload(conn, SIZE).finish().acknowledged()
+        ok("use", "default", "--reinject", "--netns", lab.server.name)
+        try:
+            text = served.text()
+        finally:
+            ok("use", "default", "--netns", lab.server.name)
+    exported = {s.name for s in samples(text)}
+    names = re.compile(r"\bmptcp_sched_[a-z_]+\b")
+    dashboard = json.loads(DASHBOARD.read_text())
+    panels = [p for p in dashboard["panels"] if "targets" in p]
+    assert len(panels) >= 5
+    for panel in panels:
+        for target in panel["targets"]:
+            asked = set(names.findall(target["expr"]))
+            assert asked and asked <= exported, (panel["title"], asked - exported)
+            by = set(re.findall(r"\w+", " ".join(re.findall(r"\bby \((.*?)\)", target["expr"]))))
+            shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            labels = set().union(*(s.labels for s in samples(text) if s.name in asked))
+            assert shown and by | shown <= labels, (panel["title"], by | shown)
+            # one line for each path: a server's differ in the second of these only
+            if any(name.startswith("mptcp_sched_path_") for name in asked):
+                assert {"path", "remote_id"} <= shown, panel["title"]
+    documented = set(names.findall((TOP / "docs/reference/metrics.md").read_text()))
+    assert documented == exported
