@@ -48,11 +48,13 @@ usage() {
 		options
 		  --kernel K       latest (default, newest backport), lts (the release's own), all (both),
 		                   another of tests/vm/kernels.toml, such as 6.18 or 7.3-rt, which is got when
-		                   first asked for, or a kernel image's path; for smoke: every, or ci
+		                   first asked for, or a kernel image's path; for smoke: every, or ci.
+		                   arm64-latest, arm64-lts: that architecture, emulated, in virtual time
 		  --virtual-time   a clock that counts instructions and skips idle time (always for demo
 		                   and bench): timings repeat whatever the host is doing; QEMU boots
 		                   such a guest without virtme-ng
 		  --timeout S      seconds that one guest may take
+		  --brief          for test: what an hour has room for, as CI has it (tests/guest/sets.py)
 		  --memory MB      memory of the guest (2048)
 		  --no-build       uses what is built and installed already
 		  --slow N         factor on the time limits of tests, for a kernel that takes longer
@@ -88,6 +90,8 @@ tree_commit() {
 
 # shellcheck source=tests/vm/root-and-build.sh
 . tests/vm/root-and-build.sh
+# shellcheck source=tests/vm/foreign.sh
+. tests/vm/foreign.sh
 # shellcheck source=tests/vm/which-kernel.sh
 . tests/vm/which-kernel.sh
 # shellcheck source=tests/vm/guests.sh
@@ -123,12 +127,14 @@ get_root() {
 given=("$@")
 command=
 kernel=latest
+architecture=
 timeout=
 memory=
 want_build=1
 slow=1
 kernel_option=
 debug=0
+brief=()
 virtual=()
 arguments=()
 names=()
@@ -147,6 +153,7 @@ while [ $# -gt 0 ]; do
 		declare "${name//-/_}=${1#*=}"
 		;;
 	--debug) debug=1 ;;
+	--brief) brief=(--brief) ;;
 	--virtual-time) virtual=(--virtual-time) ;;
 	--no-build) want_build=0 ;;
 	--) shift; arguments+=("$@"); break ;;
@@ -182,11 +189,13 @@ memory=${memory:-2048}
 find_tests
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ $debug = 0 ] || [ "$command" = native ] || usage_error "--debug is for native"
+[ ${#brief[@]} -eq 0 ] || [[ $command = test && ${#names[@]} -eq 0 ]] || usage_error "--brief is for all tests"
 [ "$command" = smoke ] || [[ $kernel != every && $kernel != ci ]] || usage_error "--kernel $kernel is for smoke"
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
 [ "$(id -u)" = 0 ] || get_root "${given[@]}"
 
 case $command in lint | fuzz | native) want_build=0 ;; esac
+case $kernel in arm64-*) enter_foreign ;; esac
 build_all
 case $command in
 build) say "done"; exit 0 ;;

@@ -11,6 +11,7 @@ import pytest
 from command import Shared, builtin, sched
 from containers import storage
 from lab import SLOW, Lab, Netns, run
+from sets import SETS, brief, part_of, set_of
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -28,9 +29,6 @@ def pytest_configure(config):
     )
 
 
-SETS = ("kernel", "every", "policy", "packages", "command")
-
-
 def pytest_addoption(parser):
     parser.addoption(
         "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
@@ -41,62 +39,9 @@ def pytest_addoption(parser):
         "--sets",
         default=",".join(SETS),
         metavar="SET,...",
-        help="which: kernel, what a kernel has a say in; every, tests for every scheduler, with four of"
-        " them; policy; packages; command",
+        help="; ".join(f"{name}: {what}" for name, what in SETS.items()),
     )
-
-
-# Where several kernels are tested all but the first two sets run on the last of them. The command, ...
-OF_THE_COMMAND = (
-    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " metrics monitor names privilege runtimes replay steer steer_match systemd trace tunables watch"
-)
-# ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
-# them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
-OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
-# Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
-# copies of everything, copies of the end, tables. Where several kernels are tested they stand for all
-# on the first, and all others are tested on the last. What the verifier says is each kernel's own.
-FOR_ALL = ("bpf_minrtt", "bpf_redundant", "bpf_cfs", "bpf_steer")
-
-
-def set_of(item):
-    name = item.module.__name__.removeprefix("test_")
-    if name == "packages":
-        return name  # it takes what the host's tests have built
-    if item.get_closest_marker("each_kernel"):
-        return "kernel"
-    if name in OF_THE_COMMAND.split():
-        return "command"
-    if name in OF_A_POLICY.split():
-        return "policy"
-    every = getattr(item, "callspec", None) and item.callspec.params.get("every")
-    if not every:
-        return "kernel"
-    return "every" if every in FOR_ALL else "policy"
-
-
-def together(item):
-    """Tests that share what they load stay in one part: module and, where it counts, scheduler."""
-    call = getattr(item, "callspec", None)
-    return item.module.__name__, call.params.get("every") if call else None
-
-
-def weight(item):
-    """Of tests for every scheduler several have one lab and one load in common."""
-    return 1 if "every" in item.fixturenames else 3
-
-
-def part_of(items, mine, parts):
-    """The tests of one part, all about as long in sum."""
-    groups = {}
-    for item in items:
-        groups.setdefault(together(item), []).append(item)
-    sums, part = [0] * parts, {}
-    for name, group in sorted(groups.items(), key=lambda g: -sum(map(weight, g[1]))):
-        part[name] = sums.index(min(sums))
-        sums[part[name]] += sum(map(weight, group))
-    return [item for item in items if part[together(item)] == mine]
+    parser.addoption("--brief", action="store_true", help="what an hour has room for")
 
 
 @pytest.hookimpl(trylast=True)  # behind -m and -k
@@ -105,12 +50,15 @@ def pytest_collection_modifyitems(config, items):
         # Generous: a hang is meant, and the guest may share its CPUs.
         item.add_marker(pytest.mark.timeout(600 * SLOW))
     mine, parts = map(int, config.getoption("share").split("/"))
-    chosen = part_of(items, mine - 1, parts)
     wanted = config.getoption("sets").split(",")
     assert set(wanted) <= set(SETS), wanted
-    chosen = [i for i in chosen if set_of(i) in wanted]
-    config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
-    items[:] = sorted(chosen, key=lambda i: i.get_closest_marker("last") is not None)
+    chosen = [i for i in items if set_of(i) in wanted]
+    if config.getoption("brief"):
+        chosen = list(brief(chosen))
+    part = set(part_of(chosen, mine - 1, parts))
+    config.hook.pytest_deselected(items=[i for i in items if i not in part])
+    last = [i for i in items if i in part and i.get_closest_marker("last")]
+    items[:] = [i for i in items if i in part and i not in last] + last
 
 
 @pytest.fixture(scope="session")

@@ -16,31 +16,55 @@ from lab import run
 from libbpf import Object, Refused
 from traffic import connection
 
-FAIL_NTH = Path("/proc/thread-self/fail-nth")
+FAIL_NTH = "/proc/thread-self/fail-nth"
+FAILSLAB = Path("/sys/kernel/debug/failslab")
 # Beyond what a module's start, or a registration, takes: a kernel in which it never ends is found
 MOST = 5000
 
-pytestmark = pytest.mark.skipif(not FAIL_NTH.exists(), reason="this kernel has no fault injection")
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(FAIL_NTH), reason="this kernel has no fault injection"
+)
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def failing(n, call):
-    """Calls it; the n-th allocation of this thread fails. Was there an n-th?"""
-    FAIL_NTH.write_text(str(n))
-    try:
-        call()
-    finally:
-        left = int(FAIL_NTH.read_text())
-        FAIL_NTH.write_text("0")
-    return left == 0
+@pytest.fixture
+def failing():
+    """failing(n, call): (was there an n-th, what the call returned)."""
+    # By default only those fail that may not wait; and each says so with a trace.
+    before = {name: (FAILSLAB / name).read_text() for name in ("ignore-gfp-wait", "verbose")}
+    for name, value in {"ignore-gfp-wait": "N", "verbose": "1"}.items():
+        (FAILSLAB / name).write_text(value)
+    # Opened once: an open allocates, and would have the n-th where the call has fewer.
+    fd = os.open(FAIL_NTH, os.O_RDWR | os.O_CLOEXEC)
+
+    def failing(n, call):
+        os.pwrite(fd, b"%d" % n, 0)
+        try:
+            result = call()
+        finally:
+            left = int(os.pread(fd, 16, 0))
+            os.pwrite(fd, b"0", 0)
+        return left == 0, result
+
+    yield failing
+    os.close(fd)
+    for name, value in before.items():
+        (FAILSLAB / name).write_text(value)
 
 
-def one_after_the_other(call):
-    """How many allocations there are: each has failed once."""
-    for n in range(1, MOST):
-        if not failing(n, call):
-            return n - 1
-    raise AssertionError(f"more than {MOST} allocations")
+@pytest.fixture
+def one_after_the_other(failing):
+    """Calls `judge` with what each call returned; how many allocations there are, each has failed once."""
+
+    def one_after_the_other(call, judge):
+        for n in range(1, MOST):
+            hit, result = failing(n, call)
+            judge(result)
+            if not hit:
+                return n - 1
+        raise AssertionError(f"more than {MOST} allocations")
+
+    return one_after_the_other
 
 
 @pytest.fixture
@@ -60,18 +84,17 @@ def insert(_shared, by_the_bridge, kernel_release):
 
 
 @pytest.mark.timeout(7200)
-def test_the_bridge_loads_or_does_not(insert):
+def test_the_bridge_loads_or_does_not(insert, one_after_the_other):
     """Where it says no it is not there, and it says no for want of memory only."""
     said = set()
 
-    def load():
-        code = insert()
+    def judge(code):
         said.add(code)
         assert (code == 0) == os.path.exists(f"/sys/module/{BRIDGE}"), code
         if not code:
             run("rmmod", BRIDGE)
 
-    assert one_after_the_other(load) > 20
+    assert one_after_the_other(insert, judge) > 20
     assert errno.ENOMEM in said
     # an unknown symbol: where the kernel had no memory to look at what the module needs
     assert said <= {0, errno.ENOMEM, errno.ENOENT}, {errno.errorcode.get(c) for c in said}
@@ -84,41 +107,41 @@ def loaded(_shared, compiled):
         yield loaded
 
 
-def test_registered_or_not(loaded):
+def test_registered_or_not(loaded, one_after_the_other):
     """And unregistered, which nothing may keep from being done."""
-    refused = []
+    said = set()
 
     def register():
         try:
             loaded.register("t_passes")
         except Refused as error:
-            refused.append(error.code)
+            return error.code
         loaded.detach()
+        return 0
 
-    assert one_after_the_other(register) >= 1
-    assert set(refused) <= {errno.ENOMEM}
+    assert one_after_the_other(register, said.add) >= 1
+    assert said == {0, errno.ENOMEM}
 
 
-def test_data_flows_without_a_memory(labs, _shared):
+def test_data_flows_without_a_memory(labs, _shared, failing):
     """A scheduler that gets no storage for the connection or a subflow sends all the same."""
     _shared.need("bpf_ecf")
     lab = labs().endpoints()
     lab.client.scheduler = "bpf_ecf"
-    failed = []
-
-    def one(n):
+    hits = 0
+    for n in range(1, 40):
         with connection(lab, subflows=1) as conn:
-            FAIL_NTH.write_text(str(n))
-            try:
-                conn.client.send(b"x")
-            except OSError as error:
-                failed.append(error.errno)
-            hit = FAIL_NTH.read_text().strip() == "0"
-            FAIL_NTH.write_text("0")
-            if not failed:
-                assert conn.server.recv(1) == b"x"
-            failed.clear()
-        return hit
 
-    hits = sum(one(n) for n in range(1, 40))
+            def send(conn=conn):
+                try:
+                    return conn.client.send(b"x")
+                except OSError as error:
+                    return error
+
+            hit, sent = failing(n, send)
+            hits += hit
+            if sent == 1:
+                assert conn.server.recv(1) == b"x"
+            else:
+                assert sent.errno in (errno.ENOMEM, errno.ENOBUFS, errno.EAGAIN), sent
     assert hits > 5

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guests' tests can be found: a name that moved shows here, not after the kernels have booted."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,12 +9,25 @@ import sys
 import pytest
 from hostlib import TOP
 
+spec = importlib.util.spec_from_file_location("guest_sets", TOP / "tests/guest/sets.py")
+sets = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sets)
 
-@pytest.mark.parametrize("marks", ["virtual_time", "not virtual_time"])
-def test_every_module_of_the_guests_is_found(marks):
-    words = ("--collect-only", "-q", "-p", "no:cacheprovider", "-m", marks, "tests/guest")
+
+def collected(*words):
+    """The ids of the guest's tests that these words select."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *words,
+            "tests/guest",
+        ],
         cwd=TOP,
         env=os.environ | {"PATH": f"{TOP / 'build'}:{os.environ['PATH']}"},
         capture_output=True,
@@ -21,3 +35,46 @@ def test_every_module_of_the_guests_is_found(marks):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def function(test):
+    """`module::function`, as sets.py has it."""
+    file, _, rest = test.partition("[")[0].partition("::")
+    return f"{file.rpartition('test_')[2].removesuffix('.py')}::{rest.rpartition('::')[2]}"
+
+
+def variants(tests):
+    count = {}
+    for test in tests:
+        count[function(test)] = count.get(function(test), 0) + 1
+    return count
+
+
+@pytest.mark.parametrize("marks", ["virtual_time", "not virtual_time"])
+def test_every_module_of_the_guests_is_found(marks):
+    assert collected("-m", marks)
+
+
+def test_a_brief_run_has_every_test_but_those_that_are_named():
+    full, brief = variants(collected()), variants(collected("--brief"))
+    assert set(sets.NOT_IN_BRIEF) | set(sets.NOT_IN_BRIEF.values()) <= set(full), (
+        "a name that moved"
+    )
+    assert set(full) - set(brief) == set(sets.NOT_IN_BRIEF)
+    cheap = sets.CHEAP_VARIANTS.split()
+    for name, count in brief.items():
+        limit = full[name] if name.partition("::")[0] in cheap else sets.VARIANTS
+        assert count == min(full[name], limit), name
+
+
+def test_two_parts_have_each_test_once():
+    halves = collected("--brief", "--share", "1/2"), collected("--brief", "--share", "2/2")
+    assert sorted(halves[0] + halves[1]) == sorted(collected("--brief"))
+
+
+def test_words_of_sets_are_modules():
+    lists = sets.OF_THE_COMMAND, sets.OF_A_POLICY, sets.AGAIN, sets.CHEAP_VARIANTS
+    words = [word for text in lists for word in text.split()]
+    gone = [w for w in words if not (TOP / f"tests/guest/test_{w}.py").exists()]
+    assert not gone

@@ -42,6 +42,13 @@ TIMED_OUT = 124
 # kernel that believes in them spends most of its instructions on copying and clearing pages.
 CPU = "max,-erms,-fsrm,-fzrm,-fsrs"
 
+# Debian's name of an architecture: QEMU's, its machine with CPU, and the console. Pointers that are
+# signed would be by a cipher in software.
+MACHINES = {
+    "amd64": ("x86_64", f"-machine q35 -cpu {CPU}", "ttyS0"),
+    "arm64": ("aarch64", "-machine virt -cpu max,pauth=off,sve=off,sme=off", "ttyAMA0"),
+}
+
 # QEMU's main loop moves the clock over idle time, and may do so after the CPU has halted but before
 # what it ran has been added to the clock: it then goes too far by that, some nanoseconds or hundreds,
 # as often as the host's scheduler lets the two threads meet there. While it records, the CPU's thread
@@ -169,18 +176,19 @@ def virtme_command(args, work):
 
 def qemu_command(args, work, console):
     """QEMU itself, for virtual time."""
-    options = ["console=ttyS0", f"rdinit={INIT}", *KERNEL_OPTIONS]
+    name, machine, serial = MACHINES[args.architecture]
+    options = [f"console={serial}", f"rdinit={INIT}", *KERNEL_OPTIONS]
     options += ["norandmaps", "nokaslr", *args.kernel_option]
     if args.shell:
         options += ["VMSHELL=1"]
     # One CPU, and nothing that varies: the clock, the seed of the random numbers, addresses.
     fixed = f"""
         -name mptcp-vm -nodefaults -no-user-config -display none -no-reboot -m {args.memory}
-        -machine q35 -accel tcg,thread=single -icount shift={args.shift},{EXACT}
-        -smp 1 -cpu {CPU} -seed 1 -rtc base=2026-01-01T00:00:00,clock=vm
+        {machine} -accel tcg,thread=single -icount shift={args.shift},{EXACT}
+        -smp 1 -seed 1 -rtc base=2026-01-01T00:00:00,clock=vm
     """
-    cmd = ["qemu-system-x86_64", *fixed.split()]
-    cmd += ["-kernel", args.image or f"/boot/vmlinuz-{args.kernel}"]
+    cmd = [f"qemu-system-{name}", *fixed.split()]
+    cmd += ["-kernel", args.image or f"{args.root}/boot/vmlinuz-{args.kernel}"]
     cmd += ["-initrd", f"{work}/initramfs", "-append", " ".join(options)]
     return [*cmd, "-serial", f"file:{console}", *guest_ports(args, work)]
 
@@ -245,6 +253,10 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description="Boots one guest and runs one command in it.")
     parser.add_argument("--kernel", required=True, help="release of the kernel (uname -r)")
     parser.add_argument("--image", help="kernel image, when not the root's own")
+    parser.add_argument(
+        "--architecture", choices=MACHINES, default="amd64", help="another only in virtual time"
+    )
+    parser.add_argument("--root", default="/", help="of the guest, when it is another's")
     parser.add_argument("--virtual-time", action="store_true")
     parser.add_argument(
         "--shift",

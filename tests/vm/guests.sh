@@ -23,12 +23,14 @@ kvm_works() {
 guest() {
 	local k=$1 name=$2 limit=${timeout:-$3} options=(--slow "$slow")
 	shift 3
-	case " $* " in
+	case "$architecture $* " in
+	[a-z]*) options+=(--virtual-time --architecture "$architecture" --root /src/build/root) ;;
 	*' --virtual-time '*) ;;
 	*) ! kvm_works "$k" || options+=(--kvm) ;;
 	esac
 	[ -z "$kernel_option" ] || options+=(--kernel-option "$kernel_option")
 	[ -z "$image" ] || options+=(--image "$image")
+	local root=$top/build/root
 	in_root python3 tests/vm/boot.py --kernel "$k" --name "$name" --timeout "$limit" \
 		--memory "$memory" "${options[@]}" "$@"
 }
@@ -85,7 +87,7 @@ guest_tests() {
 	[[ $name != test-command* ]] || options+=(--cpus 1)
 	say "guest tests ($mark; $sets; part $part) on Linux $k"
 	guest "$k" "$name" 3600 "${options[@]}" -- "${pytest[@]}" tests/guest -m "$mark" --sets "$sets" \
-		--share "$part" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
+		--share "$part" "${brief[@]}" --junit-xml="build/out/$name-$k.xml" "${arguments[@]}" || s=$?
 	# pytest's 5: nothing was selected, as when the arguments name one test.
 	[ $s -ne 5 ] || [ ${#arguments[@]} -eq 0 ] || s=0
 	[ $s -eq 0 ] || say "tests on Linux $k: exit status $s"
@@ -98,21 +100,26 @@ guest_tests() {
 # and two beside it for all else, which the first joins when it is done.
 
 # What is the same on all kernels runs on the last of them; of the tests for every scheduler each
-# kernel has its share.
+# kernel has its share (tests/guest/sets.py).
 sets_of() {
-	local every=,every
+	local every=,every again=,again
 	[ ${#kernels[@]} -eq 1 ] || every=
-	[ "$1" = "${kernels[-1]}" ] && echo "kernel$every,policy,packages,command" || echo kernel,every
+	[ ${#brief[@]} -eq 0 ] || again=
+	[ "$1" = "${kernels[-1]}" ] && echo "kernel,again$every,policy,packages,command" || echo "kernel$again,every"
 }
 
 # queue_others: what is for the other lanes, a line each, "KERNEL NAME SETS PART"
 queue_others() {
 	local k i parts=2
 	[ ${#arguments[@]} -eq 0 ] || parts=1
+	# the first kernel's share is then too small for two guests
+	local first=$parts
+	[ ${#kernels[@]} -eq 1 ] || [ ${#brief[@]} -eq 0 ] || first=1
 	# of those in real time one at once
 	for i in $(seq $parts); do
 		echo "${kernels[-1]} test-command-$i command $i/$parts"
-		echo "${kernels[0]} test-virtual-$i $(sets_of "${kernels[0]}") $i/$parts"
+		[ "$i" -gt "$first" ] ||
+			echo "${kernels[0]} test-virtual-$i $(sets_of "${kernels[0]}") $i/$first"
 	done
 	for k in "${kernels[@]:1}"; do
 		for i in $(seq $parts); do echo "$k test-virtual-$i $(sets_of "$k") $i/$parts"; done

@@ -10,17 +10,20 @@ from pathlib import Path
 SRC = Path("/src")
 BUILD = SRC / "build"
 
+# The directories of an architecture's own, by a name that is the same for all.
+MULTIARCH = re.compile(r"/(x86_64|aarch64)-linux-gnu(?=/|-|$)")
+
 # Not in a guest that has its root in memory: what only a build or a host needs.
 SKIP_DIRS = {
     "/src", "/boot", "/proc", "/sys", "/dev", "/run", "/tmp", "/vm",
     "/usr/include", "/usr/src", "/usr/lib32", "/usr/lib/gcc", "/usr/libexec/gcc", "/usr/share/doc",
     "/usr/share/man", "/usr/share/locale", "/usr/share/info", "/usr/share/qemu",
     "/usr/share/perl", "/usr/share/perl5", "/usr/share/seabios", "/usr/share/zoneinfo",
-    "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/x86_64-linux-gnu/perl",
-    "/usr/lib/x86_64-linux-gnu/perl-base", "/usr/lib/x86_64-linux-gnu/perl5", "/usr/lib/x86_64-linux-gnu/gconv",
-    "/usr/lib/x86_64-linux-gnu/qemu", "/usr/lib/x86_64-linux-gnu/gprofng", "/usr/lib/x86_64-linux-gnu/libcap2",
+    "/usr/lib/git-core", "/usr/lib/bfd-plugins", "/usr/lib/ARCH/perl",
+    "/usr/lib/ARCH/perl-base", "/usr/lib/ARCH/perl5", "/usr/lib/ARCH/gconv",
+    "/usr/lib/ARCH/qemu", "/usr/lib/ARCH/gprofng", "/usr/lib/ARCH/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
-    "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/x86_64-linux-gnu/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
+    "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/ARCH/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
     "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
@@ -29,9 +32,9 @@ SKIP_NAME = re.compile(
     r"matplotlib|mpl_toolkits|numpy|PIL|fontTools|contourpy|kiwisolver|jinja2|elftools|lxml|sympy|mpmath|scipy|dateutil)|"
     r"/usr/share/(lintian|groff|debhelper|auto|aclocal|gettext|iso-codes|libtool|xml|"
     r"matplotlib|prometheus|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
-    r"/x86_64-linux-gnu/(blas|lapack|openblas)|"
+    r"/ARCH/(blas|lapack|openblas)|"
     r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
-    r"\.a$|/usr/bin/(qemu-|prometheus|promtool|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|x86_64-linux-gnu-|ld$|ld\.|sqv)"
+    r"\.a$|/usr/bin/(qemu-|prometheus|promtool|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|ARCH-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(
     r"/(build|source|vmlinuz|System\.map|config)$|"
@@ -81,17 +84,18 @@ class Cpio:
         # written: the project is installed again at each build. Only what Python compares with what
         # it has compiled keeps its time; those files are Debian's. The project's are compiled for
         # tests only, and told of this time.
-        own = str(source).endswith(".py") and not str(source).startswith(f"{SRC}/")
+        own = name.endswith(".py") and not name.startswith(f"{SRC}/")
         self.entry(name, st.st_mode, data, int(st.st_mtime) if own else 1)
 
-    def tree(self, top, skip):
-        """All below a directory."""
-        for where, dirs, files in os.walk(top):
-            dirs[:] = sorted(d for d in dirs if not skip(os.path.join(where, d)))
+    def tree(self, top, skip, base=""):
+        """All below a directory, of the root that is at `base`."""
+        for where, dirs, files in os.walk(f"{base}{top}"):
+            inside = where[len(base) :]
+            dirs[:] = sorted(d for d in dirs if not skip(os.path.join(inside, d)))
             for name in dirs + sorted(files):
-                full = os.path.join(where, name)
+                full = os.path.join(inside, name)
                 if not skip(full):
-                    self.path(full, full)
+                    self.path(full, base + full)
 
     def compiled(self, top):
         """What Python, or pytest, has compiled of modules that have not changed since."""
@@ -111,8 +115,10 @@ class Cpio:
 
 def write_initramfs(out, args, files):
     """The whole root, as far as a guest needs it."""
+    base = args.root.rstrip("/")
 
     def skip(path):
+        path = MULTIARCH.sub("/ARCH", path)
         return path in SKIP_DIRS or bool(SKIP_NAME.search(path))
 
     def skip_source(path):
@@ -121,10 +127,10 @@ def write_initramfs(out, args, files):
 
     cpio = Cpio(out)
     modules = f"/usr/lib/modules/{args.kernel}"
-    cpio.tree("/", skip)
+    cpio.tree("/", skip, base)
     cpio.entry("/usr/lib/modules", 0o040755)
-    cpio.path(modules, modules)
-    cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)))
+    cpio.path(modules, base + modules)
+    cpio.tree(modules, lambda p: bool(SKIP_MODULES.search(p)), base)
     for name in ("proc", "sys", "run", "tmp", "src", "dev", "var/cache", "vm"):
         cpio.entry(name, 0o041777 if name == "tmp" else 0o040755)
     cpio.tree("/src", skip_source)
@@ -139,6 +145,7 @@ def write_initramfs(out, args, files):
             "root.new.half-made",
             "log",
             "native",
+            "arm64",
             "fuzz",
             "debug",
             "debug-stock",

@@ -31,15 +31,18 @@ host_needs() {
 			say "apt-get update failed on the host, going on (build/log/host.log)"
 		return 0
 	fi
-	local line="apt-get install --no-install-recommends ${missing[*]}"
+	install_on_host "${missing[@]}"
+}
+
+install_on_host() {
+	local line="apt-get install --no-install-recommends $*"
 	if ! command -v apt-get >/dev/null || [ -n "${VMTEST_IN_USERNS:-}" ]; then
-		die "missing on this host: ${missing[*]} (on Debian or Ubuntu, as root: $line)"
+		die "missing on this host: $* (on Debian or Ubuntu, as root: $line)"
 	fi
-	say "installing on the host: ${missing[*]} ..."
+	say "installing on the host: $* ..."
 	{
 		apt-get update -q &&
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-				"${missing[@]}"
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"
 	} >"$log/host.log" 2>&1 </dev/null || {
 		tail -n 15 "$log/host.log" >&2
 		die "could not install them; try: $line"
@@ -70,8 +73,12 @@ make_root() {
 	[ "$free" -ge "$free_mb" ] || die "$free MB free in $build, $free_mb are needed"
 	remove "$root.new"
 	remove "$root.new.half-made"
-	say "making a Debian root with the tool chain and two kernels (about 2 minutes) ..."
-	if ! bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
+	if [ -n "$architecture" ]; then
+		say "making a Debian root of $architecture, by emulated programs (about 20 minutes) ..."
+	else
+		say "making a Debian root with the tool chain and two kernels (about 2 minutes) ..."
+	fi
+	if ! ARCHITECTURE=$architecture bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
 		tail -n 20 "$log/root.log" | sed 's/^/  /' >&2
 		! grep -qE 'Could not (resolve|connect)|Temporary failure|Unable to connect' "$log/root.log" ||
 			die "no network for apt (MIRROR= names another Debian archive)"
@@ -92,17 +99,18 @@ in_root() {
 	# shellcheck disable=SC2016
 	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child \
 		--propagation slave -- sh -euc '
-		root=$1 top=$2; shift 2
+		root=$1 top=$2 build=$3; shift 3
 		mount -t proc proc "$root/proc"
 		mount --rbind /dev "$root/dev"
 		mount --rbind /sys "$root/sys"
 		mount -t tmpfs tmpfs "$root/tmp"
 		mkdir -p "$root/src"
 		mount --bind "$top" "$root/src"
+		mount --bind "$build" "$root/src/build"
 		exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			PYTHONPATH=/src/bench:/src/tests/vm CI="${CI:-}" /bin/sh -euc "cd /src; exec \"\$@\"" sh "$@"
-	' sh "$root" "$top" "$@"
+	' sh "$root" "$top" "$build" "$@"
 }
 
 # Runs in the root: builds the bridge, and installs it as a user would, for each kernel.

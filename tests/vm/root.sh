@@ -3,11 +3,13 @@
 #
 # Makes the Debian 13 root that vmtest.sh builds in and boots: the tool chain, two stock kernels with
 # their headers, QEMU and the test tools. Everything but mmdebstrap itself lives in that root, so the
-# host's distribution and its age do not matter.
+# host's distribution and its age do not matter. One of another architecture has what builds the
+# project and what its guests need; QEMU, linters and package checkers are the host's root's.
 #
 # usage: root.sh DIRECTORY        (DIRECTORY must not exist; it appears only when complete)
 #
 # MIRROR, MIRROR_SECURITY: archives to use instead of the host's own (or mmdebstrap's default).
+# ARCHITECTURE: Debian's name of another than the host's, whose programs run here (foreign.sh).
 
 set -euo pipefail
 
@@ -15,13 +17,16 @@ release=trixie
 # libbpf before 1.6 does not find a struct_ops type whose value struct lives in a module; Debian 13
 # has 1.5. Debian's next release has a newer one that installs on 13.
 next=forky
+export ARCHITECTURE=${ARCHITECTURE:-}
+kernels=("linux-image-cloud-${ARCHITECTURE:-amd64}" "linux-headers-cloud-${ARCHITECTURE:-amd64}")
 
 boot=(
-	linux-image-cloud-amd64 linux-headers-cloud-amd64
+	"${kernels[@]}"
 	# Provides what linux-image wants of an initramfs tool; the usual one would bring udev along.
 	tiny-initramfs
-	virtme-ng qemu-system-x86 virtiofsd busybox-static
+	busybox-static
 )
+emulator=(virtme-ng qemu-system-x86 virtiofsd)
 build=(
 	clang clang-format llvm lld gcc make libc6-dev pahole bpftool pkgconf dkms ccache zstd
 	libelf-dev zlib1g-dev libzstd-dev libjson-c-dev libcap-dev libinih-dev libmicrohttpd-dev libmnl-dev
@@ -44,7 +49,10 @@ package=(
 # What headers are made with where the archive has none of a kernel (fetch-kernel.sh).
 headers=(bc bison flex libssl-dev python3-pyelftools xz-utils zstd)
 from_next=(libbpf1 libbpf-dev)
-from_backports=(linux-image-cloud-amd64 linux-headers-cloud-amd64)
+if [ -n "$ARCHITECTURE" ]; then
+	emulator=() services=() report=() lint=(git) headers=()
+	package=(build-essential debhelper dh-dkms groff-base)
+fi
 
 # The URI of the host's own Debian archive with the given label, nothing when it has none.
 host_mirror() {
@@ -81,10 +89,10 @@ hook_packages() {
 	local root=$1 get=(apt-get install -y -q --no-install-recommends)
 	local p named=()
 	for p in "${from_next[@]}"; do named+=("$p/$next"); done
-	chroot "$root" "${get[@]}" "${boot[@]}" "${build[@]}" "${run[@]}" "${services[@]}" \
+	chroot "$root" "${get[@]}" "${boot[@]}" "${emulator[@]}" "${build[@]}" "${run[@]}" "${services[@]}" \
 		"${report[@]}" "${lint[@]}" "${package[@]}" "${headers[@]}" "${named[@]}"
 	# The release's kernel is in; the backport of the same meta package goes beside it.
-	chroot "$root" "${get[@]}" -t "$release-backports" "${from_backports[@]}"
+	chroot "$root" "${get[@]}" -t "$release-backports" "${kernels[@]}"
 	# What tiny-initramfs made is not used, guests get their own.
 	rm -f "$root"/boot/initrd.img-* "$root"/initrd.img* "$root"/vmlinuz*
 	# The project is mounted there, with an owner of its own.
@@ -120,7 +128,7 @@ fi
 self=$(realpath "${BASH_SOURCE[0]}")
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 # mmdebstrap writes the lines of its default mirror itself when it is given none.
-mmdebstrap --variant=apt --include=ca-certificates \
+mmdebstrap --variant=apt --include=ca-certificates ${ARCHITECTURE:+--architectures="$ARCHITECTURE"} \
 	--aptopt='Apt::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' \
 	--aptopt='Acquire::Languages "none"' \
 	--dpkgopt=force-unsafe-io \

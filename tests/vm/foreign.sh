@@ -1,0 +1,54 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# SPDX-License-Identifier: GPL-2.0
+#
+# Another architecture than the host's: a root of its own in build/ARCHITECTURE, whose programs run
+# here by qemu-user, and whose guests QEMU emulates; a part of vmtest.sh, whose variables these are.
+
+# Debian's name: QEMU's, the package with its emulator
+declare -A foreign_names=([arm64]=aarch64) foreign_emulators=([arm64]=qemu-system-arm)
+
+# enter_foreign: for --kernel ARCHITECTURE-WORD the variables mean that root from here on.
+enter_foreign() {
+	architecture=${kernel%%-*}
+	kernel=${kernel#*-}
+	case $command in
+	build | run | shell | smoke | demo) ;;
+	test) [ ${#names[@]} -gt 0 ] || usage_error "on $architecture name the tests: test NAME..." ;;
+	*) usage_error "$command is not for $architecture (build, demo, run, shell, smoke, test NAME are)" ;;
+	esac
+	build_native
+	build=$top/build/$architecture
+	root=$build/root
+	log=$build/log
+	mkdir -p "$log"
+	run_foreign_programs "${foreign_names[$architecture]}"
+}
+
+# The host's own root has the emulator.
+build_native() {
+	local emulator=${foreign_emulators[$architecture]}
+	mkdir -p "$log" "$build/out"
+	(
+		exec 9>"$build/.lock"
+		flock 9
+		ARCHITECTURE='' make_root
+		in_root sh -c "type qemu-system-${foreign_names[$architecture]}" >/dev/null 2>&1 </dev/null ||
+			step "installing QEMU for $architecture" "$emulator.log" in_root \
+				sh -euxc "apt-get update -q; apt-get install -y -q --no-install-recommends $emulator"
+	)
+}
+
+# The host's kernel hands programs of QEMU's name $1 to qemu-user, from any root.
+run_foreign_programs() {
+	local formats=/proc/sys/fs/binfmt_misc file=/usr/lib/binfmt.d/qemu-$1.conf missing=()
+	[ -z "${VMTEST_IN_USERNS:-}" ] || [ -e "$formats/qemu-$1" ] ||
+		die "programs of $architecture need root on this host, once (package qemu-user-static or qemu-user-binfmt)"
+	command -v arch-test >/dev/null || missing+=(arch-test)
+	[ -e "$file" ] || missing+=(qemu-user-static)
+	[ ${#missing[@]} -eq 0 ] || install_on_host "${missing[@]}"
+	[ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats" ||
+		die "no binfmt_misc on this host: its kernel cannot run programs of $architecture"
+	# where no service manager did
+	[ -e "$formats/qemu-$1" ] || cat "$file" >"$formats/register" || die "could not register $file"
+	arch-test -n "$architecture" >/dev/null || die "this host does not run programs of $architecture ($file)"
+}
