@@ -162,17 +162,12 @@ static void msb_look_at(struct tracepoint *tp, void *unused)
 
 int msb_register_clock(void)
 {
-	int err;
-
 	for_each_kernel_tracepoint(msb_look_at, NULL);
 	if (!msb_tcp_probe) {
 		pr_err("this kernel has no tracepoint " MSB_TRACEPOINT
 		       ", which the ACK clock takes: it needs CONFIG_TRACEPOINTS\n");
 		return -ENOENT;
 	}
-	err = __register_bpf_struct_ops(&msb_clock_struct_ops);
-	if (err)
-		pr_err("cannot register the struct_ops type mptcp_sched_clock (%d): was the module built for exactly this kernel?\n",
-		       err);
-	return err;
+	return msb_registered("struct_ops type mptcp_sched_clock",
+			      __register_bpf_struct_ops(&msb_clock_struct_ops));
 }

@@ -96,6 +96,9 @@ int msb_check_layout(const struct btf *vmlinux);
 /* probe.c */
 int msb_find_flags(void);
 
+/* main.c; says in the kernel log what could not be registered, and why; returns err */
+int msb_registered(const char *what, int err);
+
 /* structops.c */
 int msb_register_struct_ops(void);
 u32 msb_ops_type_id(void);

@@ -196,8 +196,5 @@ int msb_register_kfuncs(struct btf *vmlinux, bool native)
 
 	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs)
 		      ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);
-	if (err)
-		pr_err("cannot register the kfuncs (%d): was the module built for exactly this kernel?\n",
-		       err);
-	return err;
+	return msb_registered("kfuncs", err);
 }

@@ -143,6 +143,16 @@ static int msb_check_kernel(struct btf *vmlinux)
 		       ?: msb_find_flags();
 }
 
+int msb_registered(const char *what, int err)
+{
+	if (err == -ENOMEM)
+		pr_err("cannot register the %s: no memory\n", what);
+	else if (err)
+		pr_err("cannot register the %s (%d): was the module built for exactly this kernel?\n",
+		       what, err);
+	return err;
+}
+
 static int msb_register(struct btf *vmlinux, bool native)
 {
 	int err = msb_register_kfuncs(vmlinux, native);

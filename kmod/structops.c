@@ -142,10 +142,6 @@ static struct bpf_struct_ops msb_struct_ops = {
 
 int msb_register_struct_ops(void)
 {
-	int err = __register_bpf_struct_ops(&msb_struct_ops);
-
-	if (err)
-		pr_err("cannot register the struct_ops type mptcp_sched_ops (%d): was the module built for exactly this kernel?\n",
-		       err);
-	return err;
+	return msb_registered("struct_ops type mptcp_sched_ops",
+			      __register_bpf_struct_ops(&msb_struct_ops));
 }

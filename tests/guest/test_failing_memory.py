@@ -8,6 +8,7 @@ that a thread makes, and tells whether there was one.
 import ctypes
 import errno
 import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.skipif(
     not os.path.exists(FAIL_NTH), reason="this kernel has no fault injection"
 )
 libc = ctypes.CDLL(None, use_errno=True)
+# libc has no function of its own for it
+FINIT_MODULE = {"x86_64": 313, "aarch64": 273}[platform.machine()]
 
 
 @pytest.fixture
@@ -76,7 +79,7 @@ def insert(_shared, by_the_bridge, kernel_release):
     fd = os.open(built / f"{BRIDGE}.ko", os.O_RDONLY | os.O_CLOEXEC)
 
     def insert():
-        return ctypes.get_errno() if libc.finit_module(fd, b"", 0) else 0
+        return ctypes.get_errno() if libc.syscall(FINIT_MODULE, fd, b"", 0) else 0
 
     yield insert
     os.close(fd)
@@ -96,8 +99,9 @@ def test_the_bridge_loads_or_does_not(insert, one_after_the_other):
 
     assert one_after_the_other(insert, judge) > 20
     assert errno.ENOMEM in said
-    # an unknown symbol: where the kernel had no memory to look at what the module needs
-    assert said <= {0, errno.ENOMEM, errno.ENOENT}, {errno.errorcode.get(c) for c in said}
+    # Without memory the kernel says unknown symbol of what it could not look at (ENOENT), and goes on
+    # without a module's BTF that it could not read, which then has no kfuncs (EINVAL).
+    assert said <= {0, errno.ENOMEM, errno.ENOENT, errno.EINVAL}, said
 
 
 @pytest.fixture
@@ -123,13 +127,13 @@ def test_registered_or_not(loaded, one_after_the_other):
     assert said == {0, errno.ENOMEM}
 
 
-def test_data_flows_without_a_memory(labs, _shared, failing):
-    """A scheduler that gets no storage for the connection or a subflow sends all the same."""
+def test_what_was_sent_arrives(labs, _shared, failing):
+    """A send that finds no memory says so; one that does not is carried, and so is what comes next."""
     _shared.need("bpf_ecf")
     lab = labs().endpoints()
     lab.client.scheduler = "bpf_ecf"
     hits = 0
-    for n in range(1, 40):
+    for n in range(1, 12):
         with connection(lab, subflows=1) as conn:
 
             def send(conn=conn):
@@ -140,8 +144,11 @@ def test_data_flows_without_a_memory(labs, _shared, failing):
 
             hit, sent = failing(n, send)
             hits += hit
-            if sent == 1:
-                assert conn.server.recv(1) == b"x"
-            else:
+            if sent != 1:
                 assert sent.errno in (errno.ENOMEM, errno.ENOBUFS, errno.EAGAIN), sent
-    assert hits > 5
+            assert conn.client.send(b"y") == 1
+            wanted, got = b"xy" if sent == 1 else b"y", b""
+            while len(got) < len(wanted):
+                got += conn.server.recv(2)
+            assert got == wanted
+    assert hits > 1, "a send allocates"
