@@ -28,9 +28,15 @@ section_of() {
 	objcopy -O binary --only-section=.BTF "$1" "$2" 2>/dev/null && [ -s "$2" ]
 }
 
-# --- the kernel inside a boot image, by the x86 boot protocol
+# --- the kernel inside a boot image: by the x86 boot protocol, arm64's flat image (the kernel's
+# Documentation/arch/arm64/booting.rst), or that packed as an EFI program (EFI_ZBOOT)
 
-SETUP_SECTS=497 MAGIC=514 PAYLOAD_OFFSET=584 PAYLOAD_LENGTH=588
+SETUP_SECTS=497 X86_MAGIC=514 PAYLOAD_OFFSET=584 PAYLOAD_LENGTH=588
+ARM64_MAGIC=56
+ZBOOT_MAGIC=4 ZBOOT_OFFSET=8 ZBOOT_LENGTH=12
+# struct btf_header (include/uapi/linux/btf.h): its length in a header of version 1, and where it says of
+# the strings, which are last, where they begin behind the header, and how long they are
+BTF_HEADER=24 BTF_STR_OFF=16 BTF_STR_LEN=20
 
 # number FILE OFFSET BYTES: little endian
 number() {
@@ -41,11 +47,16 @@ text() {
 	tail -c "+$(($2 + 1))" "$1" | head -c "$3" | tr -d '\0'
 }
 
+# part FILE OFFSET BYTES
+part() {
+	tail -c "+$(($2 + 1))" "$1" | head -c "$3"
+}
+
 payload() {
 	sectors=$(number "$1" $SETUP_SECTS 1)
 	[ "$sectors" -ne 0 ] || sectors=4
-	tail -c "+$(((sectors + 1) * 512 + $(number "$1" $PAYLOAD_OFFSET 4) + 1))" "$1" |
-		head -c "$(number "$1" $PAYLOAD_LENGTH 4)"
+	part "$1" $(((sectors + 1) * 512 + $(number "$1" $PAYLOAD_OFFSET 4))) \
+		"$(number "$1" $PAYLOAD_LENGTH 4)"
 }
 
 # unpacker FILE: the command for what it is compressed with, after "whole" if it reads to its end:
@@ -60,20 +71,51 @@ unpacker() {
 	esac
 }
 
+# unpack IMAGE PACKED OUT: says on stdout why not
+unpack() {
+	# shellcheck disable=SC2046
+	set -- "$1" "$2" "$3" $(unpacker "$2")
+	[ $# -gt 3 ] || { echo "$1 is compressed in an unknown way"; return 1; }
+	image=$1 packed=$2 out=$3 how=$4
+	shift 4
+	command -v "$1" >/dev/null || { echo "$image takes $1 to unpack, which is missing: install $1"; return 1; }
+	[ "$how" = whole ] || truncate -s -4 "$packed"
+	"$@" <"$packed" >"$out" 2>/dev/null || { echo "$1 cannot unpack $image"; return 1; }
+}
+
+# kernel_of IMAGE OUT: an ELF file or a flat image; says on stdout why not
+kernel_of() {
+	if [ "$(text "$1" $X86_MAGIC 4)" = HdrS ]; then
+		payload "$1" >"$2.packed"
+		unpack "$1" "$2.packed" "$2"
+	elif [ "$(text "$1" $ZBOOT_MAGIC 4)" = zimg ]; then
+		part "$1" "$(number "$1" $ZBOOT_OFFSET 4)" "$(number "$1" $ZBOOT_LENGTH 4)" >"$2.packed"
+		unpack "$1" "$2.packed" "$2"
+	elif [ "$(text "$1" $ARM64_MAGIC 4)" = ARMd ]; then
+		cp "$1" "$2"
+	else
+		echo "$1 is no boot image of x86 or arm64"
+		return 1
+	fi
+}
+
+# found_in FLAT OUT: the BTF somewhere in it, by its header; false where there is none
+found_in() {
+	for at in $(LC_ALL=C grep -abo "$(printf '\237\353\001')" "$1" | cut -d: -f1); do
+		[ "$(number "$1" $((at + 3)) 1) $(number "$1" $((at + 4)) 4)" = "0 $BTF_HEADER" ] || continue
+		part "$1" "$at" $((BTF_HEADER + $(number "$1" $((at + BTF_STR_OFF)) 4) + \
+			$(number "$1" $((at + BTF_STR_LEN)) 4))) >"$2"
+		return
+	done
+	return 1
+}
+
 # from_image IMAGE OUT: the BTF of the kernel in it; says on stdout why there is none
 from_image() {
 	[ -r "$1" ] || { echo "$1 cannot be read"; return 1; }
-	[ "$(text "$1" $MAGIC 4)" = HdrS ] || { echo "$1 is not an x86 boot image"; return 1; }
-	payload "$1" >"$2.packed"
-	# shellcheck disable=SC2046
-	set -- "$1" "$2" $(unpacker "$2.packed")
-	[ $# -gt 2 ] || { echo "$1 is compressed in an unknown way"; return 1; }
-	image=$1 out=$2 how=$3
-	shift 3
-	command -v "$1" >/dev/null || { echo "$image takes $1 to unpack, which is missing: install $1"; return 1; }
-	[ "$how" = whole ] || truncate -s -4 "$out.packed"
-	"$@" <"$out.packed" >"$out.elf" 2>/dev/null || { echo "$1 cannot unpack $image"; return 1; }
-	section_of "$out.elf" "$out" || { echo "the kernel in $image has no BTF"; return 1; }
+	kernel_of "$1" "$2.kernel" || return 1
+	section_of "$2.kernel" "$2" || found_in "$2.kernel" "$2" ||
+		{ echo "the kernel in $1 has no BTF"; return 1; }
 }
 
 # --- the base

@@ -140,6 +140,43 @@ def test_images_packed_in_each_way(root, tool, sectors):
     assert base(root) == wanted
 
 
+def flat_image(btf):
+    """As arm64 boots it: no sections; what begins like BTF, and is none, stands before it."""
+    head = bytearray(4096)
+    head[56:60] = b"ARMd"
+    like = b"\x9f\xeb\x01\x01" + b"\x18\0\0\0" + b"\x9f\xeb\x01\0" + b"\x19\0\0\0"
+    return bytes(head) + like + btf + b"\xcc" * 5000
+
+
+def zboot_image(flat, tool):
+    """The same as an EFI program that unpacks itself."""
+    packed = subprocess.run([tool, "-c"], input=flat, check=True, capture_output=True).stdout
+    packed += b"" if tool == "gzip" else len(flat).to_bytes(4, "little")
+    head = b"MZ\0\0zimg" + (512).to_bytes(4, "little") + len(packed).to_bytes(4, "little")
+    return head.ljust(512, b"\0") + packed + b"\xcc" * 300
+
+
+@pytest.mark.parametrize("tool", [None, "gzip", "zstd"])
+def test_images_of_arm64(root, tool):
+    kernel = KERNELS[0]
+    vmlinux = root.headers(kernel) / "vmlinux"
+    wanted = section(".BTF", vmlinux)
+    flat = flat_image(vmlinux.with_suffix("..BTF").read_bytes())
+    root.without_vmlinux(kernel)
+    root.without_image(kernel)
+    image = zboot_image(flat, tool) if tool else flat
+    (root.root / "boot" / f"vmlinuz-{kernel}").write_bytes(image)
+    done = make(root, kernel, "types")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert base(root) == wanted
+
+
+def with_a_flat_image_without_btf(root, kernel):
+    root.without_vmlinux(kernel)
+    (root.root / "boot" / f"vmlinuz-{kernel}").write_bytes(flat_image(b""))
+    return f"the kernel in /boot/vmlinuz-{kernel} has no BTF"
+
+
 def without_zstd(root, kernel):
     root.without_vmlinux(kernel)
     (root.root / "usr/bin/zstd").unlink()
@@ -171,7 +208,7 @@ def without_btf(root, kernel):
 def with_a_broken_image(root, kernel):
     root.without_vmlinux(kernel)
     (root.root / "boot" / f"vmlinuz-{kernel}").write_bytes(b"\0" * 4096)
-    return f"/boot/vmlinuz-{kernel} is not an x86 boot image"
+    return f"/boot/vmlinuz-{kernel} is no boot image of x86 or arm64"
 
 
 def with_half_an_image(root, kernel):
@@ -189,6 +226,7 @@ BROKEN = [
     without_headers,
     without_btf,
     with_a_broken_image,
+    with_a_flat_image_without_btf,
     with_half_an_image,
 ]
 
