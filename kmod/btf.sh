@@ -101,12 +101,13 @@ kernel_of() {
 
 # found_in FLAT OUT: the BTF somewhere in it, by its header; false where there is none
 found_in() {
-	for at in $(LC_ALL=C grep -abo "$(printf '\237\353\001')" "$1" | cut -d: -f1); do
+	LC_ALL=C grep -abo "$(printf '\237\353\001')" "$1" | cut -d: -f1 >"$2.at"
+	while read -r at; do
 		[ "$(number "$1" $((at + 3)) 1) $(number "$1" $((at + 4)) 4)" = "0 $BTF_HEADER" ] || continue
 		part "$1" "$at" $((BTF_HEADER + $(number "$1" $((at + BTF_STR_OFF)) 4) + \
 			$(number "$1" $((at + BTF_STR_LEN)) 4))) >"$2"
 		return
-	done
+	done <"$2.at"
 	return 1
 }
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from command import available, ok, stats_of
-from lab import Path
+from lab import SLOW, Path
 from libbpf import Object
 from traffic import connection, info, upload
 
@@ -121,7 +121,8 @@ def test_from_a_scheduler(labs, none_loaded, compiled):
     assert found["scheduler"] == "t_asking"
     # get_retrans was called, for what was asked; nothing else would do that without a loss
     counters = found["counters"]
-    assert counters["copies_none"] > 10
+    # fewer where each step takes longer and so more is in one decision
+    assert counters["copies_none"] > 10 // SLOW
     assert counters["retransmissions"] == 0
     lab.client.scheduler = "default"
     ok("unload", "t_asking")

@@ -125,9 +125,10 @@ bridge_script() {
 	EOF
 }
 
-# The same for all of the project.
+# The same for all of the project; packages of another architecture would be compiled for most of an hour.
 build_script() {
-	printf '%s\n' "make -j2" "make install PREFIX=/usr" "make deb"
+	printf '%s\n' "make -j2" "make install PREFIX=/usr"
+	[ -n "$architecture" ] || echo "make deb"
 	bridge_script
 }
 

@@ -34,10 +34,10 @@ build=(
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
 	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
-	python3-pytest python3-pytest-timeout python3-jsonschema prometheus
+	python3-pytest python3-pytest-timeout python3-jsonschema
 )
-# What selects and starts: container runtimes, and the checks of the unit file.
-services=(crun podman systemd)
+# What selects, starts and asks: container runtimes, the checks of the unit file, who reads the metrics.
+services=(crun podman systemd prometheus)
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
