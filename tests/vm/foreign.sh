@@ -60,5 +60,5 @@ run_foreign_programs() {
 		die "no binfmt_misc on this host: its kernel cannot run programs of $architecture"
 	# where no service manager did
 	[ -e "$formats/qemu-$1" ] || cat "$file" >"$formats/register" || die "could not register $file"
-	arch-test -n "$architecture" >/dev/null || die "this host does not run programs of $architecture ($file)"
+	arch-test "$architecture" >/dev/null || die "this host does not run programs of $architecture ($file)"
 }
