@@ -13,9 +13,10 @@ choose() {
 # image (a path inside the root, for a kernel of the user's own).
 choose_kernels() {
 	local found
-	image='' chosen=() kernels=()
+	image='' chosen=() kernels=() own_kernels=()
 	found=$(choose all) || die "$found"
-	mapfile -t own_kernels < <(awk '{ print $2 }' <<<"$found")
+	# of another architecture, where it takes minutes, the bridge is built when it is asked for
+	[ -n "$architecture" ] || mapfile -t own_kernels < <(awk '{ print $2 }' <<<"$found")
 	case $kernel in */*) own_kernel; return ;; esac
 	found=$(choose "$kernel" 2>&1) || usage_error "$found"
 	mapfile -t chosen <<<"$found"
