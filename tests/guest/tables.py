@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Steering's tables, as the command takes and prints them."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,20 @@ from command import ok, sched
 
 NAME = "bpf_steer"
 ACCOUNTS = Path("/var/lib/mptcp-sched/accounts")
+
+
+@pytest.fixture
+def loaded(_shared):
+    """For tests that share it; the tables are empty behind each."""
+    _shared.need(NAME)
+    yield
+    steer("flush")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """file(text): a path to it."""
+    return functools.partial(write, tmp_path)
 
 
 @pytest.fixture

@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """`mptcp-sched steer`: its tables, and what is wrong with them. See test_steer_match.py, too."""
 
-import functools
 import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import tables
 from command import PROGRAM, STRACE, ok, sched
 from conftest import TOP
 from lab import run
-from tables import NAME, lines, steer, write
+from tables import NAME, lines, steer
+
+file, loaded = tables.file, tables.loaded
 
 FAILED, USAGE = 1, 2
-
-
-@pytest.fixture
-def loaded(_shared):
-    _shared.need(NAME)
-    yield
-    steer("flush")
-
-
-@pytest.fixture
-def file(tmp_path):
-    return functools.partial(write, tmp_path)
 
 
 WHOLE = """\

@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """What rules and paths match: each field, with real connections and what the machine has."""
 
-import functools
 import os
 import socket
 import subprocess
 from pathlib import Path as Path_
 
 import pytest
+import tables
 from command import stats_of
 from lab import Path, run
-from tables import NAME, lines, steer, write
+from tables import NAME, lines, steer
 from traffic import connection, download, info, listen, make_socket
 
-
-@pytest.fixture
-def loaded(_shared):
-    _shared.need(NAME)
-    yield
-    steer("flush")
-
-
-@pytest.fixture
-def file(tmp_path):
-    return functools.partial(write, tmp_path)
+file, loaded = tables.file, tables.loaded
 
 
 def mode_of(conn):

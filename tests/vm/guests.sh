@@ -30,8 +30,7 @@ guest() {
 	esac
 	[ -z "$kernel_option" ] || options+=(--kernel-option "$kernel_option")
 	[ -z "$image" ] || options+=(--image "$image")
-	local root=$top/build/root
-	in_root python3 tests/vm/boot.py --kernel "$k" --name "$name" --timeout "$limit" \
+	in_native_root python3 tests/vm/boot.py --kernel "$k" --name "$name" --timeout "$limit" \
 		--memory "$memory" "${options[@]}" "$@"
 }
 

@@ -113,6 +113,12 @@ in_root() {
 	' sh "$root" "$top" "$build" "$@"
 }
 
+# The same in the root of this host's own architecture: another's is in its /src/build/root.
+in_native_root() {
+	local root=$top/build/root
+	in_root "$@"
+}
+
 # What some tests load besides; of another architecture only the bridge itself, in minutes.
 guest_modules() {
 	# shellcheck disable=SC2016
