@@ -101,10 +101,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--commit", required=True)
     parser.add_argument("--command", required=True)
+    parser.add_argument("--architecture", help="another than the list's")
     parser.add_argument("directory", type=Path)
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
-    rows = [row(entry, args.directory) for entry in entries(args.directory)]
+    # the smoke set is all that was tried there
+    other = {"architecture": args.architecture, "runs": "smoke"} if args.architecture else {}
+    rows = [row(entry, args.directory) | other for entry in entries(args.directory)]
     digest = {
         "date": f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}",
         "commit": args.commit,

@@ -13,7 +13,8 @@ do_smoke() {
 		smoke_one "$name" "$release" "$runs" || status=1
 	done 3< <(printf '%s\n' "${chosen[@]}")
 	in_root python3 tests/vm/kernel_table.py --commit "$(tree_commit)" \
-		--command "./vmtest.sh smoke --kernel $kernel" build/out/smoke build/out/kernels.json </dev/null || status=1
+		${architecture:+--architecture "$architecture"} \
+		--command "./vmtest.sh smoke --kernel ${architecture:+$architecture-}$kernel" build/out/smoke build/out/kernels.json </dev/null || status=1
 	return $status
 }
 
