@@ -187,6 +187,7 @@ esac
 memory=${memory:-2048}
 [[ $timeout =~ ^[0-9]*$ && $memory =~ ^[0-9]+$ && $slow =~ ^[1-9][0-9]*$ ]] || usage_error "not a number"
 find_tests
+case $kernel in arm64-*) check_foreign ;; esac
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ $debug = 0 ] || [ "$command" = native ] || usage_error "--debug is for native"
 [ ${#brief[@]} -eq 0 ] || [[ $command = test && ${#names[@]} -eq 0 ]] || usage_error "--brief is for all tests"
@@ -195,7 +196,7 @@ find_tests
 [ "$(id -u)" = 0 ] || get_root "${given[@]}"
 
 case $command in lint | fuzz | native) want_build=0 ;; esac
-case $kernel in arm64-*) enter_foreign ;; esac
+[ -z "$architecture" ] || enter_foreign
 build_all
 case $command in
 build) say "done"; exit 0 ;;

@@ -71,6 +71,27 @@ def test_many_kernels_are_for_smoke(word):
     assert f"--kernel {word} is for smoke" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["bench", "--kernel", "arm64-latest"], "bench is not for arm64"),
+        (["test", "--kernel", "arm64-lts"], "on arm64 name the tests"),
+        (["demo", "--kernel", "arm64-9.9"], "no kernel 'arm64-9.9'"),
+    ],
+)
+def test_what_another_architecture_has_not(words, told):
+    done = vmtest(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_brief_is_for_all_tests():
+    for words in (["demo", "--brief"], ["test", "rr", "--brief"]):
+        done = vmtest(*words)
+        assert done.returncode == 2
+        assert "--brief is for all tests" in done.stderr
+
+
 def test_a_test_that_is_not_there():
     """Told before anything is built."""
     done = vmtest("test", "vmtest", "nobody.py::test_x")

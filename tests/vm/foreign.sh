@@ -7,15 +7,23 @@
 # Debian's name: QEMU's, the package with its emulator
 declare -A foreign_names=([arm64]=aarch64) foreign_emulators=([arm64]=qemu-system-arm)
 
-# enter_foreign: for --kernel ARCHITECTURE-WORD the variables mean that root from here on.
-enter_foreign() {
+# check_foreign: --kernel ARCHITECTURE-WORD is one that there is, for a command that has it.
+check_foreign() {
 	architecture=${kernel%%-*}
 	kernel=${kernel#*-}
+	case $kernel in
+	latest | lts | all) ;;
+	*) usage_error "no kernel '$architecture-$kernel' (there are $architecture-latest, -lts and -all)" ;;
+	esac
 	case $command in
 	build | run | shell | smoke | demo) ;;
 	test) [ ${#names[@]} -gt 0 ] || usage_error "on $architecture name the tests: test NAME..." ;;
 	*) usage_error "$command is not for $architecture (build, demo, run, shell, smoke, test NAME are)" ;;
 	esac
+}
+
+# enter_foreign: the variables mean that architecture's root from here on.
+enter_foreign() {
 	build_native
 	build=$top/build/$architecture
 	root=$build/root
