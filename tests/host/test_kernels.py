@@ -14,7 +14,7 @@ import kernels
 import vmlinux
 
 RESULT = TOP / "bench/results/kernels.json"
-ARM64 = TOP / "bench/results/kernels-arm64.json"
+ARM64 = [TOP / f"bench/results/kernels-arm64{which}.json" for which in ("", "-lts")]
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def digest(result=RESULT):
     return json.loads(result.read_text())
 
 
-@pytest.mark.parametrize("result", [RESULT, ARM64], ids=lambda r: r.stem)
+@pytest.mark.parametrize("result", [RESULT, *ARM64], ids=lambda r: r.stem)
 def test_the_documentation_has_the_last_table(result):
     told = digest(result)
     text = (TOP / "docs/reference/kernels.md").read_text()
