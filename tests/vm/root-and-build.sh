@@ -74,7 +74,7 @@ make_root() {
 	remove "$root.new"
 	remove "$root.new.half-made"
 	if [ -n "$architecture" ]; then
-		say "making a Debian root of $architecture, by emulated programs (about 20 minutes) ..."
+		say "making a Debian root of $architecture, by emulated programs (half an hour or more) ..."
 	else
 		say "making a Debian root with the tool chain and two kernels (about 2 minutes) ..."
 	fi

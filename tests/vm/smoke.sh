@@ -52,7 +52,7 @@ locked() {
 check_layout() {
 	local name=$1 release=$2 btf=/usr/src/btf/$2 said
 	in_root test -e "$btf" || btf=/lib/modules/$release/build/vmlinux
-	btf=${architecture:+/src/build/root}$(in_root readlink -f "$btf")
+	btf=${architecture:+/src/build/root}$(in_root readlink -m "$btf")
 	if said=$(in_native_root python3 tests/layout/check.py "$btf" 2>&1 </dev/null); then
 		note "$name" layout ok
 	else
