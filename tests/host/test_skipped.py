@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A test that every kernel of a run skips is found (tests/skipped.py), in results that pytest made."""
+
+import subprocess
+import sys
+
+import pytest
+from hostlib import TOP
+
+SCRIPT = TOP / "tests/skipped.py"
+
+# What a guest's module is, told by the environment which kernel it is on.
+MODULE = """
+import os, pytest
+
+KERNEL = os.environ["KERNEL"]
+
+@pytest.mark.skipif(KERNEL == "old", reason="kernel lacks it")
+def test_on_the_new():
+    pass
+
+@pytest.mark.parametrize("path", [1, 2])
+def test_one_variant(path):
+    if path == 1:
+        pytest.skip("not this one")
+
+@pytest.mark.xfail(reason="known")
+def test_that_fails():
+    assert False
+
+class TestOfAClass:
+    @pytest.mark.skipif(KERNEL != "native", reason="kernel lacks everything")
+    def test_nowhere(self):
+        pass
+"""
+
+
+def results(folder, kernel, name="test_rr", text=MODULE):
+    """What pytest wrote about it on that kernel."""
+    out = folder / f"test-{kernel}-{name}.xml"
+    source = folder / "tests" / "guest" / f"{name}.py"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(text)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={folder}",
+    ]
+    done = subprocess.run(
+        [*command, "-c", "/dev/null", f"--junit-xml={out}", source.parent / source.name],
+        env={"PATH": "/usr/bin:/bin", "KERNEL": kernel},
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return out
+
+
+def told(*files):
+    done = subprocess.run(
+        [sys.executable, SCRIPT, *files], capture_output=True, text=True, check=False
+    )
+    assert not done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_one_that_no_kernel_runs_is_found(tmp_path):
+    code, lines = told(results(tmp_path, "old"), results(tmp_path, "new"))
+    assert code == 1
+    assert lines == [
+        "skipped: rr::test_nowhere on every kernel of this run: kernel lacks everything",
+        "skipped: 1 of 4 tests on every kernel, 0 excused",
+    ]
+
+
+def test_it_is_enough_that_one_kernel_runs_it(tmp_path):
+    old, native = (results(tmp_path, kernel) for kernel in ("old", "native"))
+    assert told(old, native) == (0, ["skipped: 0 of 4 tests on every kernel, 0 excused"])
+    # alone, the older one leaves two out
+    code, lines = told(old)
+    assert code == 1
+    assert [line.split()[1] for line in lines[:-1]] == ["rr::test_nowhere", "rr::test_on_the_new"]
+
+
+@pytest.mark.parametrize("name", ["native", "failing_memory"])
+def test_what_needs_a_kernel_that_is_made_is_excused(tmp_path, name):
+    code, lines = told(results(tmp_path, "new", f"test_{name}"))
+    assert code == 0
+    assert lines == ["skipped: 0 of 4 tests on every kernel, 1 excused"]
+    assert (TOP / f"tests/guest/test_{name}.py").exists()
+
+
+def test_no_results_are_no_success(tmp_path):
+    assert told() == (1, ["skipped: no test in 0 files of results"])
+    empty = tmp_path / "empty.xml"
+    empty.write_text("<testsuites><testsuite/></testsuites>")
+    assert told(empty) == (1, ["skipped: no test in 1 files of results"])
