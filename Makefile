@@ -4,6 +4,7 @@
 # make kmod KVER=...        the bridge module for an installed headers package
 # make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
 # make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters
+# make results              which committed results are older than the code that they measure
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
@@ -30,7 +31,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod kmod-install check-host lint format clean help
+.PHONY: all bpf loader kmod kmod-install check-host lint results format clean help
 
 all: loader bpf docs bench-obj guest-obj
 
@@ -107,6 +108,9 @@ lint:
 	$(Q)ruff check .
 	$(Q)ruff format --check .
 	$(Q)python3 tests/words.py
+
+results:
+	$(Q)$(PYTHON) tests/results.py
 
 format:
 	$(Q)clang-format -i $(C_SOURCES)
