@@ -3,7 +3,8 @@
 # make                      the command and the schedulers, into build/
 # make kmod KVER=...        the bridge module for an installed headers package
 # make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
-# make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters
+# make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters,
+#                           how long sentences are, spelling
 # make results              which committed results are older than the code that they measure
 # V=1 shows the commands.
 
@@ -108,6 +109,7 @@ lint:
 	$(Q)ruff check .
 	$(Q)ruff format --check .
 	$(Q)python3 tests/words.py
+	$(Q)python3 tests/spelling.py
 
 results:
 	$(Q)$(PYTHON) tests/results.py
