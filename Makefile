@@ -94,7 +94,7 @@ include packaging/install.mk
 # --- checks
 
 C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
-SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run tests/selftests/bin/ip)
+SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run contrib/pre-commit tests/selftests/bin/ip)
 
 check-host:
 	$(Q)$(PYTHON) -m pytest -q -ra $(if $(T),$(T:%=tests/host/test_%.py),tests/host)
