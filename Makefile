@@ -5,6 +5,7 @@
 # make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
 # make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters,
 #                           how long sentences are, spelling
+# make compile-commands     build/compile_commands.json, by which clangd knows BPF and user-space files
 # make results              which committed results are older than the code that they measure
 # V=1 shows the commands.
 
@@ -32,7 +33,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod kmod-install check-host lint results format clean help
+.PHONY: all bpf loader kmod kmod-install check-host lint results format compile-commands clean help
 
 all: loader bpf docs bench-obj guest-obj
 
@@ -117,6 +118,14 @@ results:
 format:
 	$(Q)clang-format -i $(C_SOURCES)
 	$(Q)ruff format .
+
+# Made anew when a file came or went, or when flags may have changed. EDITOR_SEES: options of the script.
+compile-commands: $(B)/compile_commands.json
+
+$(B)/compile_commands.json: contrib/compile_commands.py Makefile $(wildcard */*.mk */*/*.mk) \
+		$(sort $(dir $(wildcard bpf/*/*.c loader/*.c loader/*/*.c tests/*/*.c tests/*/*/*.c)))
+	$(call say,CLANGD,$@)
+	$(Q)$(PYTHON) $< $@ $(EDITOR_SEES)
 
 clean:
 	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \

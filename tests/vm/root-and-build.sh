@@ -137,10 +137,17 @@ bridge_script() {
 	EOF
 }
 
+# Packages; and what clangd on the host is told, whose headers are the root's.
+editor_script() {
+	local sees
+	printf -v sees '%q ' --directory "$top" --root "$root"
+	printf '%s\n' "make deb" "make compile-commands EDITOR_SEES=${sees@Q}"
+}
+
 # The same for all of the project; packages of another architecture would be compiled for most of an hour.
 build_script() {
 	printf '%s\n' "make -j2" "make install PREFIX=/usr"
-	[ -n "$architecture" ] || echo "make deb"
+	[ -n "$architecture" ] || editor_script
 	bridge_script
 }
 
