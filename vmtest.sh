@@ -43,7 +43,8 @@ usage() {
 		           two at a time; an input that breaks something is named and kept
 		  native   makes a kernel that has the scheduler API itself, build/native/bzImage, for
 		           --kernel; half an hour or more (tests/native/build.sh). native --debug [TEST...]:
-		           kernels that watch themselves, with the API and without, and tests on both
+		           kernels that watch themselves, with the API and without, and tests on both.
+		           native --patches: the patches for upstream (patches/) apply, are clean and compile
 
 		options
 		  --kernel K       latest (default, newest backport), lts (the release's own), all (both),
@@ -134,6 +135,7 @@ want_build=1
 slow=1
 kernel_option=
 debug=0
+patches=0
 brief=()
 virtual=()
 arguments=()
@@ -153,6 +155,7 @@ while [ $# -gt 0 ]; do
 		declare "${name//-/_}=${1#*=}"
 		;;
 	--debug) debug=1 ;;
+	--patches) patches=1 ;;
 	--brief) brief=(--brief) ;;
 	--virtual-time) virtual=(--virtual-time) ;;
 	--no-build) want_build=0 ;;
@@ -190,6 +193,7 @@ find_tests
 case $kernel in arm64-*) check_foreign ;; esac
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
 [ $debug = 0 ] || [ "$command" = native ] || usage_error "--debug is for native"
+[ $patches = 0 ] || [[ $command = native && $debug = 0 ]] || usage_error "--patches is for native, alone"
 [ ${#brief[@]} -eq 0 ] || [[ $command = test && ${#names[@]} -eq 0 ]] || usage_error "--brief is for all tests"
 [ "$command" = smoke ] || [[ $kernel != every && $kernel != ci ]] || usage_error "--kernel $kernel is for smoke"
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
@@ -205,6 +209,8 @@ fuzz) do_fuzz; exit ;;
 native)
 	if [ $debug = 1 ]; then
 		do_watch
+	elif [ $patches = 1 ]; then
+		in_root bash tests/native/patches.sh "${arguments[@]}" </dev/null
 	else
 		in_root bash tests/native/build.sh native "${arguments[@]}" </dev/null
 	fi

@@ -24,57 +24,8 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 flavour=${1:-native}
 out=$(realpath "$here/../..")/build/$flavour
 tree=$out/linux
-started=$SECONDS
-# One flavour's files are nearly all another's; the tree's own name in debug information is all that differs.
-export CCACHE_DIR=$out/../ccache CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=4G
-
-say() {
-	printf '[%4d s] %s\n' $((SECONDS - started)) "$*" >&2
-}
-
-die() {
-	echo "native/build.sh: $*" >&2
-	exit 1
-}
-
-newest() {
-	find /boot -name 'vmlinuz-*' -printf '%f\n' | sed -E 's/^vmlinuz-([0-9]+\.[0-9]+).*/\1/' |
-		sort -V | tail -n 1
-}
-
-get_tools() {
-	say "installing what a kernel's build needs"
-	apt-get update -q >/dev/null
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-		bc flex bison libelf-dev xz-utils >/dev/null
-}
-
-# Of the tree that is there; nothing when there is none.
-series_of_tree() {
-	sed -nE 's/^(VERSION|PATCHLEVEL) = //p' "$tree/Makefile" 2>/dev/null | paste -sd.
-}
-
-# Unpacks the newest point release that the archive has of the series.
-get_source() {
-	local package=linux-source-$series
-	say "getting $package"
-	apt-get update -q >/dev/null
-	rm -rf "$tree.new" "$out"/linux-source-*.deb
-	mkdir -p "$tree.new"
-	# apt fetches as a user of its own, who may not write here; that is all it would say.
-	(cd "$out" && apt-get download -q "$package" 2> >(grep -v 'unsandboxed' >&2)) >/dev/null ||
-		die "the archive has no $package (there are: $(apt-cache pkgnames linux-source- | xargs))"
-	say "unpacking it"
-	dpkg-deb --fsys-tarfile "$out"/linux-source-*.deb |
-		tar -xO "./usr/src/$package.tar.xz" |
-		tar -xJ -C "$tree.new" --strip-components=1
-	rm "$out"/linux-source-*.deb
-	[ "$flavour" = debug-stock ] || add_api "$tree.new"
-	# the release's name, by which its modules are found
-	echo "-mptcp-$flavour" >"$tree.new/localversion-mptcp"
-	rm -rf "$tree"
-	mv "$tree.new" "$tree"
-}
+# shellcheck source=tests/native/source.sh
+. "$here/source.sh"
 
 # Makes a function that its file keeps to itself one that BPF can call.
 export_function() {
@@ -97,27 +48,21 @@ add_api() (
 	echo 'obj-$(CONFIG_BPF_JIT) += bpf_sched.o' >>Makefile
 )
 
-configure() {
-	local lost wanted=("$here/config")
-	[ "$flavour" = native ] || wanted+=("$here/config.debug")
-	say "configuring"
-	cat "${wanted[@]}" >"$out/wanted"
-	make -s -C "$tree" KCONFIG_ALLCONFIG="$out/wanted" allnoconfig
-	lost=$(grep '^CONFIG_' "$out/wanted" | grep -vxFf "$tree/.config") ||
-		[ $? -eq 1 ] || die "cannot compare $out/wanted with $tree/.config"
-	[ -z "$lost" ] || die "this kernel did not take: $lost"
+# What a tree has before it is built, for get_source().
+make_ready() {
+	[ "$flavour" = debug-stock ] || add_api "$1"
 }
 
 # Elsewhere it would put modules into somebody's /lib.
 [ "$here" = /src/tests/native ] || die "this runs inside the root: ./vmtest.sh native"
 case $flavour in native | debug | debug-stock) ;; *) die "no flavour '$flavour'" ;; esac
 series=${2:-$(newest)}
-mkdir -p "$out"
-type bc flex bison >/dev/null 2>&1 || get_tools
-[ "$(series_of_tree)" = "$series" ] || get_source
+have_source
 [ "$flavour" = debug-stock ] || cmp -s "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c" ||
 	cp "$here/bpf_sched.c" "$tree/net/mptcp/bpf_sched.c"
-configure
+wanted=("$here/config")
+[ "$flavour" = native ] || wanted+=("$here/config.debug")
+configure "${wanted[@]}"
 release=$(make -s -C "$tree" kernelrelease)
 say "building Linux $release"
 nice -n 19 make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" bzImage modules
