@@ -92,6 +92,13 @@ def test_brief_is_for_all_tests():
         assert "--brief is for all tests" in done.stderr
 
 
+@pytest.mark.parametrize("words", [["demo", "--patches"], ["native", "--patches", "--debug"]])
+def test_patches_are_for_native_alone(words):
+    done = vmtest(*words)
+    assert done.returncode == 2
+    assert "--patches is for native, alone" in done.stderr
+
+
 def test_a_test_that_is_not_there():
     """Told before anything is built."""
     done = vmtest("test", "vmtest", "nobody.py::test_x")

@@ -61,5 +61,6 @@ configure "$here/config"
 mapfile -t wanted < <(objects)
 say "compiling ${wanted[*]} of Linux $version"
 make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" prepare
-make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" W=1e "${wanted[@]}"
+make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" W=1e "${wanted[@]}" ||
+	die "the patches do not compile on Linux $version (above)"
 say "done: ${#patches[@]} patches apply to Linux $version, are clean and compile"
