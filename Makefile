@@ -6,6 +6,7 @@
 # make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters,
 #                           how long sentences are, spelling
 # make compile-commands     build/compile_commands.json, by which clangd knows BPF and user-space files
+# make coverage             what the tests run of the decision functions and the parsers; takes clang's runtime
 # make results              which committed results are older than the code that they measure
 # V=1 shows the commands.
 
@@ -33,7 +34,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all bpf loader kmod kmod-install check-host lint results format compile-commands clean help
+.PHONY: all bpf loader kmod kmod-install check-host lint coverage results format compile-commands clean help
 
 all: loader bpf docs bench-obj guest-obj
 
@@ -111,6 +112,9 @@ lint:
 	$(Q)ruff format --check .
 	$(Q)python3 tests/words.py
 	$(Q)python3 tests/spelling.py
+
+coverage:
+	$(Q)$(PYTHON) tests/covered.py $(COMMIT:%=--commit %)
 
 results:
 	$(Q)$(PYTHON) tests/results.py

@@ -41,6 +41,8 @@ usage() {
 		  lint     formatters and linters
 		  fuzz     fuzz targets on this host: fuzz [--seconds N] [TARGET...], N seconds (10) for each,
 		           two at a time; an input that breaks something is named and kept
+		  coverage how much of the decision functions and of the command's parsers the tests of the
+		           host run, and where that is kept (tests/covered.py)
 		  native   makes a kernel that has the scheduler API itself, build/native/bzImage, for
 		           --kernel; half an hour or more (tests/native/build.sh). native --debug [TEST...]:
 		           kernels that watch themselves, with the API and without, and tests on both.
@@ -181,7 +183,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 case $command in
-demo | test | smoke | bench | selftests | fuzz | shell | run | build | lint | native) ;;
+demo | test | smoke | bench | selftests | fuzz | coverage | shell | run | build | lint | native) ;;
 '') usage_error "no command" ;;
 *) usage_error "unknown command '$command'" ;;
 esac
@@ -199,13 +201,14 @@ case $kernel in arm64-*) check_foreign ;; esac
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
 [ "$(id -u)" = 0 ] || get_root "${given[@]}"
 
-case $command in lint | fuzz | native) want_build=0 ;; esac
+case $command in lint | fuzz | coverage | native) want_build=0 ;; esac
 [ -z "$architecture" ] || enter_foreign
 build_all
 case $command in
 build) say "done"; exit 0 ;;
 lint) in_root make lint </dev/null; exit ;;
 fuzz) do_fuzz; exit ;;
+coverage) do_coverage; exit ;;
 native)
 	if [ $debug = 1 ]; then
 		do_watch

@@ -11,6 +11,8 @@ FUZZ_HEADERS := $(wildcard tests/fuzz/*.h include/*/*.h)
 FUZZ_FLAGS := -O1 -g1 -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
 	-fno-omit-frame-pointer -fno-sanitize-recover=all -Itests/fuzz -Iinclude
 FUZZ_SANITIZE := -fsanitize=fuzzer,address,undefined
+# The same for objects. tests/covered.py has both say what was run, in place of what is wrong.
+FUZZ_WATCH := -fsanitize=fuzzer-no-link,address,undefined
 
 # The command's objects once more, so that whatever a target calls of them is watched, too.
 FUZZ_LOADER := $(patsubst loader/%.c,$(F)/loader/%.o,$(LOADER_SRCS))
@@ -41,14 +43,13 @@ $(addprefix $(F)/,$(filter-out $(FUZZ_PICKS),$(FUZZ_PURE))): $(F)/%: tests/fuzz/
 $(F)/loader/%.o: loader/%.c $(LOADER_FLAGS_FROM) tests/fuzz/fuzz.mk | $(LOADER_SKELS)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_LOADER_CFLAGS) $(DEPS) -fsanitize=fuzzer-no-link,address,undefined \
+	$(Q)$(CLANG) $(FUZZ_LOADER_CFLAGS) $(DEPS) $(FUZZ_WATCH) \
 		-Dmain=command_main -c $< -o $@
 
 # Decisions of recordings, as loader.mk makes them.
 FUZZ_REPLAY := $(patsubst %,$(F)/loader/replay/scheduler_%.o,$(SCHEDULERS))
 $(F)/loader/replay/scheduler_%.o: loader/replay/policy.c bpf/schedulers/%.bpf.c tests/fuzz/fuzz.mk
-	$(call replay_compile,-O1 -g1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link -fsanitize=address \
-		-fsanitize=undefined)
+	$(call replay_compile,-O1 -g1 -fno-sanitize-recover=all $(FUZZ_WATCH))
 
 $(F)/loader.a: $(FUZZ_LOADER) $(L)/builtins.o $(L)/replays.o $(FUZZ_REPLAY)
 	$(Q)rm -f $@
