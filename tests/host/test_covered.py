@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Coverage is told of the files that are meant (tests/covered.py).
+"""Coverage is told of the files that are meant, and CONTRIBUTING.md has the last run (tests/covered.py).
 
 The run itself is ./vmtest.sh coverage: it takes minutes, and clang's runtime library.
 """
 
+import json
+
 import covered
 import pytest
 from hostlib import TOP
+
+RESULT = TOP / "bench/results/coverage.json"
+
+
+def test_the_documentation_has_the_last_table():
+    told = json.loads(RESULT.read_text())
+    text = (TOP / "CONTRIBUTING.md").read_text()
+    assert "\n".join(covered.table(told["rows"])) in text
+    assert f"at {told['commit']}, {told['date']}" in text
+    assert [row["what"] for row in told["rows"]] == list(covered.GROUPS)
 
 
 def test_what_is_told_of_is_there():
