@@ -133,4 +133,5 @@ $(B)/compile_commands.json: contrib/compile_commands.py Makefile $(wildcard */*.
 
 clean:
 	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
-		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/fuzz $(B)/mptcp-sched $(EXPORTER)
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/fuzz $(B)/coverage $(B)/mptcp-sched $(EXPORTER) \
+		$(B)/compile_commands.json

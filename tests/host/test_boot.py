@@ -7,7 +7,9 @@ import py_compile
 import re
 import struct
 
+import covered
 import image
+from hostlib import TOP
 
 
 def archive(top):
@@ -56,3 +58,13 @@ def test_what_is_compiled_goes_with_the_time_that_its_source_has_there(tmp_path)
     module.write_text("x = 2\n")
     os.utime(module, (1, 1))
     assert not names(compiled(tmp_path))
+
+
+def test_kernels_and_what_is_for_the_host_stay_out():
+    """2 GB of a kernel's source were too large for an initramfs."""
+    build, patches = ((TOP / f"tests/native/{n}.sh").read_text() for n in ("build", "patches"))
+    (flavours,) = re.findall(r"^case \$flavour in ([^)]+)\)", build, re.MULTILINE)
+    made = {*flavours.split(" | "), *re.findall(r"^flavour=(\w+)$", patches, re.MULTILINE)}
+    assert {"native", "patched"} <= made
+    made |= {"ccache", covered.OUT.name, "compile_commands.json"}
+    assert made <= set(image.NOT_FOR_GUESTS)

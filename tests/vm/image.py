@@ -44,6 +44,13 @@ SKIP_MODULES = re.compile(
 )
 
 
+# In build/: roots, kernels, logs and results of earlier runs. What is left is what was built of the project.
+NOT_FOR_GUESTS = (
+    *("root", "root.new", "root.new.half-made", "vm", "kvm", "arm64", "log", "out", "queue"),
+    *("native", "debug", "debug-stock", "patched", "ccache", "selftests", "fuzz", "coverage"),
+    "compile_commands.json",
+)
+
 # Of a compiled module: a magic number, flags, and time and size of its source (PEP 552).
 HEADER = 16
 
@@ -136,26 +143,9 @@ def write_initramfs(out, args, files):
     cpio.tree("/src", skip_source)
     if args.compiled:
         cpio.compiled("/src")
-    # What was built of the project, but not roots, logs or results of earlier runs.
     if BUILD.is_dir():
         cpio.entry(str(BUILD), 0o040755, mtime=1)
-        names = (
-            "root",
-            "root.new",
-            "root.new.half-made",
-            "log",
-            "native",
-            "arm64",
-            "fuzz",
-            "debug",
-            "debug-stock",
-            "queue",
-            "out",
-            "vm",
-            "kvm",
-            "selftests",
-        )
-        ours = {str(BUILD / n) for n in names}
+        ours = {str(BUILD / n) for n in NOT_FOR_GUESTS}
         cpio.tree(
             str(BUILD),
             lambda p: p in ours or p.startswith(f"{BUILD}/.") or p.endswith((".cmd", ".d", "/gen")),
