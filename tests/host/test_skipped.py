@@ -100,3 +100,8 @@ def test_no_results_are_no_success(tmp_path):
     empty = tmp_path / "empty.xml"
     empty.write_text("<testsuites><testsuite/></testsuites>")
     assert told(empty) == (1, ["skipped: no test in 1 files of results"])
+    cut = tmp_path / "cut.xml"
+    cut.write_text("<testsuites><testsuite>")
+    for file in (cut, tmp_path / "none.xml"):
+        code, (line,) = told(file)
+        assert code == 1 and line.startswith("skipped: no results to read: ")
