@@ -154,6 +154,12 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	return program->mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
+static __always_inline bool mps_is_patient(const struct mps_conn_store *st,
+					   const struct mps_policy *p)
+{
+	return st && p->patient && p->patient(&st->priv);
+}
+
 /* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
 static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_program *program)
@@ -162,7 +168,7 @@ static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_stor
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
-	if (bpf_ksym_exists(bpf_mptcp_watch) && silence)
+	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && !mps_is_patient(st, program->policy))
 		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
 	if (st && mps_waits_at_a_glance(msk, st, program->policy))
 		return mps_send_later(msk);

@@ -64,7 +64,7 @@
 	MPS_TUNABLE(penalise, penalise_default, 0, 1, 1,                                           \
 		    "use less of the congestion window of a subflow that fills the "               \
 		    "peer's window");                                                              \
-	MPS_TUNABLE(silence, 0, 0, 10000, 1,                                                       \
+	MPS_TUNABLE(silence, 45, 0, 10000, 1,                                                      \
 		    "ms without an answer, beyond what its RTT explains, after which a "           \
 		    "subflow is left; 0: left to the kernel");                                     \
 	typedef int mps_common_tunables

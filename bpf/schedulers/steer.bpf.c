@@ -149,9 +149,16 @@ static __always_inline __u32 plain_cap(const void *priv)
 	return mps_steer_queue_cap(mode_of(priv));
 }
 
+/* What a silent path of a lower rank may cost is the rule's to say: its deadline. */
+static __always_inline bool plain_patient(const void *priv)
+{
+	return mode_of(priv) == MPS_STEER_PRIORITY;
+}
+
 MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plain_copies,
 	   .tail = plain_tail, .metric = mps_account_look, .see_path = see_path,
-	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap);
+	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap,
+	   .patient = plain_patient);
 
 /* bpf_thin */
 

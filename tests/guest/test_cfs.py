@@ -41,7 +41,8 @@ def measure(paths, event=NOTHING, copy=1, **options):
     copies there had been, again and again, while data waited to be given out.
     """
     tool, line, left = event
-    ok("load", NAME, "--set", f"copy={copy}")
+    # what else helps against a path that dies is switched off
+    ok("load", NAME, "--set", f"copy={copy}", "--set", "silence=0")
     samples = []
     with bench_lab(*paths) as lab, lab.at_once(tool, line) as happens:
         lab.server.scheduler = NAME

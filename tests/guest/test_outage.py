@@ -15,7 +15,6 @@ pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 FASTER, SLOWER = 0, 1
 # TCP tries 0.2, 0.6, 1.4, 3 and 6.2 s after the last answer, and then not before 12.6
 AWAY = 6.5
-ON = ":silence=45"
 
 
 @functools.cache
@@ -33,31 +32,29 @@ def is_full(row):
 @pytest.mark.parametrize("victim", [FASTER, SLOWER])
 @pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf", "bpf_rr"])
 def test_bulk_goes_on_at_once(name, victim):
-    row = measured(f"{name}{ON}", "bulk", victim)
+    row = measured(name, "bulk", victim)
     assert row["gap"] < 0.3, row
     assert row["share_out"] > 0.95, row
     assert row["carries"] < 2, row
     # one time in fourteen the window takes longer to grow again: then in two others it must not
-    rows = (
-        [row] if is_full(row) else [measured(f"{name}{ON}", "bulk", victim, seed=n) for n in (1, 2)]
-    )
+    rows = [row] if is_full(row) else [measured(name, "bulk", victim, seed=n) for n in (1, 2)]
     assert all(map(is_full, rows)), (row, rows)
 
 
 def test_a_stream_goes_on_at_once():
-    row = measured(f"bpf_minrtt{ON}", "stream", FASTER)
+    row = measured("bpf_minrtt", "stream", FASTER)
     assert row["delay"] < 0.15, row
     assert row["carries"] < 2, row
 
 
 def test_requests_go_on_at_once():
-    row = measured(f"bpf_minrtt{ON}", "rr64", FASTER)
+    row = measured("bpf_minrtt", "rr64", FASTER)
     assert row["delay"] < 0.4, row
     assert row["carries"] < 2, row
 
 
 def test_the_control():
     """Without it, gaps are long, and the path waits for TCP's own timer."""
-    row = measured("bpf_minrtt", "bulk", FASTER)
+    row = measured("bpf_minrtt:silence=0", "bulk", FASTER)
     assert row["gap"] > 0.4, row
     assert row["carries"] is None or row["carries"] > 2, row
