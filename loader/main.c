@@ -14,6 +14,7 @@
 #include "cmd/monitor.h"
 #include "cmd/trace.h"
 #include "kernel/lock.h"
+#include "sched/builtin.h"
 #include "sched/steer_fields.h"
 #include "sched/steer_verbs.h"
 #include "state/stats.h"
@@ -128,7 +129,8 @@ const struct command commands[] = {
 	{ "unload", "NAME|--all", "unregister what was loaded",
 	  "Refused while a network namespace selects it. Live connections keep it until they end.",
 	  OPT_BIT(ALL) | OPT_BIT(FORCE) | OPT_BIT(TIMEOUT), 1, 1, CAPS_UNLOAD, cmd_unload },
-	{ "use", "NAME", "select a scheduler in a network namespace",
+	{ "use", "[NAME]",
+	  "select a scheduler in a network namespace; " BUILTIN_AUTO " without a name",
 	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
 	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
 	  "and connections keep theirs. `use default` goes back to the kernel's own.\n\n"
@@ -138,7 +140,7 @@ const struct command commands[] = {
 	  "there without --reinject. It takes the bridge module.",
 	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(SET) |
 		  OPT_BIT(REINJECT) | OPT_BIT(TIMEOUT),
-	  1, 1, CAPS_CHANGE, cmd_use },
+	  0, 1, CAPS_CHANGE, cmd_use },
 	{ "set", "NAME TUNABLE=VALUE...", "change tunables of a scheduler that is loaded",
 	  "For decisions from now on, of live connections too. All of them are checked before the\n"
 	  "first one changes. What is fixed at load (LIVE: no, in `get`) is refused.",

@@ -3,6 +3,7 @@
 #include "cmd/commands.h"
 #include "kernel/container.h"
 #include "kernel/lock.h"
+#include "sched/builtin.h"
 #include "sched/select.h"
 #include "sched/tunable_table.h"
 #include "sched/usage.h"
@@ -102,9 +103,9 @@ static enum exit_code use_all(const struct netns_list *l, const char *name, cons
 
 enum exit_code cmd_use(const struct args *args)
 {
-	ERROR_ABOUT("use", args->word[0]);
+	const char *name = args->nr_words ? args->word[0] : BUILTIN_AUTO;
+	ERROR_ABOUT("use", name);
 	const struct settings settings = { args->set, args->nr_set };
-	const char *name = args->word[0];
 	struct usage u = { 0 };
 	struct netns ns = { 0 };
 	bool loaded = false;

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include "kernel/kern.h"
 
+/* Who names none gets this one. */
+#define BUILTIN_AUTO "bpf_auto"
+
 struct builtin {
 	const char *name; /* of the scheduler, as the kernel knows it */
 	struct {

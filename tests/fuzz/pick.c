@@ -54,7 +54,7 @@ static bool may_send(const struct mps_conn *c, const struct mps_path *p)
 		return false;
 	if (!strcmp(policy->name, "redundant"))
 		return true;
-	if (!strcmp(policy->name, "ecf"))
+	if (policy->pick == pick_ecf)
 		return room(p) > 0;
 	return has_room(c, p);
 }
@@ -130,7 +130,7 @@ static bool waits_for_a_turn(const struct mps_conn *c)
 
 static bool may_wait_for(const struct mps_conn *c, __u32 reason, const struct mps_priv *priv)
 {
-	const bool is_ecf = !strcmp(policy->name, "ecf");
+	const bool is_ecf = policy->pick == pick_ecf;
 	const bool is_redundant = !strcmp(policy->name, "redundant");
 
 	switch (reason) {

@@ -8,6 +8,7 @@
 #define MPS_TESTS_POLICIES_H
 
 #include "snapshot.h"
+#include "policy/auto.h"
 #include "policy/blest.h"
 #include "policy/cfs.h"
 #include "policy/daps.h"
@@ -92,6 +93,39 @@ static inline void check_ecf(const struct mps_conn *c, const void *priv)
 	const struct mps_ecf_state *st = priv;
 
 	claim(st->waiting <= 1, "it waits or it does not");
+}
+
+/* --- auto: ecf, with a budget for the tail */
+
+static __u32 auto_budget;
+
+static inline void options_auto(struct draw *d)
+{
+	options_ecf(d);
+	auto_budget = (__u32)draw_up_to(d, 1000);
+}
+
+/* It gives out, and a pass for copies may come. */
+static inline void complete_auto(struct draw *d, struct mps_conn *c, void *priv)
+{
+	struct mps_auto_state *st = priv;
+	__u32 before;
+
+	complete_ecf(d, c, &st->ecf);
+	mps_auto_earn(st, draw_up_to(d, ~0ULL), auto_budget);
+	before = st->credit;
+	if (switched(d))
+		mps_auto_copies(c, st, (__u32)draw_between(d, 1, 45), switched(d));
+	claim(st->credit <= before, "a copy earns nothing");
+}
+
+static inline void check_auto(const struct mps_conn *c, const void *priv)
+{
+	const struct mps_auto_state *st = priv;
+
+	check_ecf(c, &st->ecf);
+	claim(st->credit <= MPS_AUTO_CREDIT_MAX * MPS_AUTO_SCALE, "credit has a bound");
+	claim(auto_budget || !st->credit, "no budget, no credit");
 }
 
 /* --- blest, cfs */
@@ -299,6 +333,7 @@ static inline void check_steer(const struct mps_conn *c, const void *priv)
 static const struct policy policies[] = {
 	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false, false },
 	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false, false },
+	{ "auto", options_auto, complete_auto, pick_ecf, check_auto, false, false },
 	{ "blest", options_blest, NULL, pick_blest, check_blest, false, false },
 	{ "queueaware", NULL, NULL, pick_queueaware, check_untouched, false, false },
 	{ "cfs", options_cfs, NULL, pick_cfs, check_cfs, true, false },

@@ -108,6 +108,15 @@ def accepted_by(lab, listener):
         raise
 
 
+def test_use_without_a_name_takes_bpf_auto():
+    with namespace() as net:
+        done = ok("use", "--netns", net.name)
+        assert (done["scheduler"], done["loaded"]) == ("bpf_auto", True)
+        assert net.scheduler == "bpf_auto"
+        ok("use", "default", "--netns", net.name)
+    ok("unload", "bpf_auto")
+
+
 def test_listeners_and_connections_keep_their_scheduler(labs):
     """A server takes the new scheduler when it opens its listening socket again.
 

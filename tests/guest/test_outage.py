@@ -30,7 +30,7 @@ def is_full(row):
 
 
 @pytest.mark.parametrize("victim", [FASTER, SLOWER])
-@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_ecf", "bpf_rr"])
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_auto", "bpf_rr"])
 def test_bulk_goes_on_at_once(name, victim):
     row = measured(name, "bulk", victim)
     assert row["gap"] < 0.3, row

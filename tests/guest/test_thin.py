@@ -53,11 +53,11 @@ def asking(conn, seconds, pause=0.02):
 
 
 @contextlib.contextmanager
-def thin(lab, *options, timestamps=None, subflows=None):
+def thin(lab, *options, name="bpf_thin", timestamps=None, subflows=None):
     """A connection whose ends both use it; options: NAME=VALUE of --set."""
-    ok("load", "bpf_thin", *(word for o in options for word in ("--set", o)))
+    ok("load", name, *(word for o in options for word in ("--set", o)))
     for net in (lab.client, lab.server):
-        net.scheduler = "bpf_thin"
+        net.scheduler = name
         if timestamps is not None:
             net.sysctl("ipv4/tcp_timestamps", timestamps)
     with connection(lab, subflows=subflows) as conn:
@@ -91,14 +91,19 @@ def median(found, since):
     return statistics.median(s * 1000 for when, s in found if when >= since)
 
 
-def test_an_idle_subflow_stays_fresh(labs):
+# bpf_auto does what bpf_thin does where a stream is thin.
+BOTH = pytest.mark.parametrize("name", ["bpf_thin", "bpf_auto"])
+
+
+@BOTH
+def test_an_idle_subflow_stays_fresh(labs, name):
     """A new sample within 5 RTTs, of a probe after 4; it takes the end of a burst to send a probe.
 
     Seen to fail with the frame's request at the end of a burst removed.
     """
     rtt, pause = 0.1, 0.02
     lab = two_paths(labs, (20, 20), (rtt * 500, rtt * 500))
-    with thin(lab) as conn, Wire(lab.client, "p2") as second:
+    with thin(lab, name=name) as conn, Wire(lab.client, "p2") as second:
         asking(conn, 1, pause)  # handshakes had other delays' company
         start = time.time()
         found = asking(conn, 5, pause)
@@ -138,10 +143,11 @@ def fall(lab, conn, steps, pause=0):
         yield time.time(), ms, asking(conn, 1.8, pause)
 
 
-def test_requests_move_when_the_other_path_gets_faster(labs):
+@BOTH
+def test_requests_move_when_the_other_path_gets_faster(labs, name):
     """The paper's set-up: 100 ms, and 160 falling to 80 ms in steps of 8."""
     lab = two_paths(labs, (50, 50), (80, 80))
-    with thin(lab) as conn:
+    with thin(lab, name=name) as conn:
         asking(conn, 2, 0)
         for when, ms, found in fall(lab, conn, range(160, 79, -8)):
             slowest, fastest = settled(found, when + 1)

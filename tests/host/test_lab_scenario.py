@@ -226,7 +226,7 @@ def plan_of(monkeypatch, tmp_path, **changes):
         ({"scenario": ["warp"]}, "no scenario 'warp'; there are: cfs-flows"),
         (
             {"scheduler": ["bpf_warp"]},
-            "--scheduler: no 'bpf_warp'; there are: tcp default bpf_blest",
+            "--scheduler: no 'bpf_warp'; there are: tcp default bpf_auto",
         ),
         ({"scheduler": ["bpf_ecf:warp=1"]}, "no tunable 'warp'; there are:"),
         ({"scheduler": ["bpf_ecf:beta=900"]}, "beta takes 0 to"),
