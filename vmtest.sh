@@ -30,7 +30,7 @@ usage() {
 		           takes from the kernel is there: one line for each kernel chosen
 		  bench    the lab: bench [SCENARIO...] [--scheduler WORD] [--seed N] [--full], then a report;
 		           bench list, bench report [FILE...], bench compare A B (bench/mptcplab). Or one of
-		           the other benchmarks: bench cost|segments|quality|bulk|stress|outage|pause|timeline|many|soak
+		           the other benchmarks: bench cost|segments|speed|quality|bulk|stress|outage|pause|timeline|many|soak
 		           [OPTION...]
 		  selftests  the kernel's own tests of MPTCP under its default and under each scheduler, in
 		           virtual time: selftests [--scheduler NAME ...] [--quick] [SCRIPT...]; hours for

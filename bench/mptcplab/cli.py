@@ -13,6 +13,7 @@ one guest, one table
   demo      downloads over two pairs of paths: what each scheduler makes of them
   cost      what a decision costs: instructions, state, memory of the command
   segments  what plain TCP pays per segment for schedulers that are loaded
+  speed     throughput where nothing but the CPU bounds it, against the kernel's default
   quality   completion times of downloads over pairs of unlike paths, and what the project promises
   bulk      goodput of long transfers in both directions, against the kernel's default
   stress    long transfers over paths that lose, reorder and fail: does all of it arrive?
@@ -33,6 +34,7 @@ BENCHMARKS = (
     "demo",
     "cost",
     "segments",
+    "speed",
     "quality",
     "bulk",
     "stress",

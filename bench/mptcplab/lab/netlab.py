@@ -40,9 +40,10 @@ UPLINK = "uplink"  # end of the trunk
 class Lab:
     """See the module's text. `tag` ends the namespaces' names; None: a random one."""
 
-    def __init__(self, paths, tag=None, trunk=(), sysctl=None):
+    def __init__(self, paths, tag=None, trunk=(), sysctl=None, offloads=False):
         self.paths = list(paths)
         self.trunk = list(trunk)
+        self.offloads = offloads  # TCP's large packets, as devices have them
         self.sysctl = sysctl or {}  # of the ends, below net: {"ipv4/tcp_timestamps": 2}
         tag = f"-{secrets.token_hex(3)}" if tag is None else tag
         roles = (*ROLES, "net", *(link.name for link in self.trunk))
@@ -72,7 +73,7 @@ class Lab:
         self._batch("net", itertools.chain(*map(self._middle, self.paths)))
         for role in ROLES:
             self._batch(role, self._end(role))
-        for path in self.paths:
+        for path in () if self.offloads else self.paths:
             self._no_offload(path)
         for path in self.paths:
             self.shape(path)
@@ -105,8 +106,11 @@ class Lab:
                 yield self._vlan(port, path)
             else:
                 yield f"link add name {port} type veth peer name {name} netns {self.names[role]}"
-            yield f"link set dev {port} master {name} gso_max_segs 1 up"
+            yield f"link set dev {port} master {name} {self._segments()} up"
         yield f"link set dev {name} addrgenmode none up"
+
+    def _segments(self):
+        return "" if self.offloads else "gso_max_segs 1"
 
     # --- links that all paths share, each in a namespace of its own
 
@@ -149,7 +153,7 @@ class Lab:
         for i, path in enumerate(self.paths):
             own, other = self.address(role, i), ROLES[1 - ROLES.index(role)]
             yield f"address add {own}/24 dev {path.name}"
-            yield f"link set dev {path.name} address {self.mac(role, i)} gso_max_segs 1 up"
+            yield f"link set dev {path.name} address {self.mac(role, i)} {self._segments()} up"
             # Asking for it would cost the first packet a round trip, which counts as the path's.
             yield (
                 f"neighbour replace {self.address(other, i)} lladdr {self.mac(other, i)} "
