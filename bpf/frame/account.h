@@ -22,7 +22,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_steer_seen);
-} mps_seen_v1 SEC(".maps");
+} mps_seen_v2 SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -83,11 +83,32 @@ static __always_inline __u32 mps_account_over(const struct mps_steer_seen *a,
 	return MPS_STEER_OVER_CAP | (row->flags & MPS_STEER_BLOCK ? MPS_STEER_BLOCKED : 0);
 }
 
-/*
- * context: address of its struct mptcp_subflow_context. older: it was established before there was
- * any table; what it has had until now is nobody's.
- */
-MPS_FN __u32 mps_account_see(struct mps_steer_seen *a MPS_ARG, __u64 context, __u32 older)
+/* The same: of its loss threshold. For decisions only, which never overtake each other. */
+static __always_inline __u32 mps_account_lossy(struct mps_steer_seen *a,
+					       const struct mps_steer_table *t,
+					       const struct tcp_sock *tp)
+{
+	const struct mps_steer_path *row = &t->path[(a->row - 1) & (MPS_STEER_PATHS - 1)];
+	bool lossy = false;
+
+	if (a->row && row->loss) {
+		mps_loss_look(&a->loss, tp->lost, tp->data_segs_out,
+			      (__u32)(bpf_ktime_get_ns() / 1000));
+		lossy = mps_loss_is_over(&a->loss, row->loss, a->lossy);
+	}
+	a->lossy = lossy;
+	return lossy * MPS_STEER_OVER_LOSS;
+}
+
+/* A look at a subflow. */
+enum mps_account_look {
+	/* it was established before there was any table; what it has had until now is nobody's */
+	MPS_ACCOUNT_OLDER = 1 << 0,
+	MPS_ACCOUNT_DECIDES = 1 << 1, /* a decision's */
+};
+
+/* context: address of its struct mptcp_subflow_context; how: enum mps_account_look. */
+MPS_FN __u32 mps_account_see(struct mps_steer_seen *a MPS_ARG, __u64 context, __u32 how)
 {
 	const struct mps_steer_table *t = mps_steer_table();
 	const struct mptcp_subflow_context *subflow =
@@ -98,40 +119,47 @@ MPS_FN __u32 mps_account_see(struct mps_steer_seen *a MPS_ARG, __u64 context, __
 	const __u32 backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
 			     BPF_CORE_READ_BITFIELD(subflow, request_bkup);
 	__s32 queued; /* without the subflow's lock: what is sent meanwhile may be more */
+	__u32 over;
 
 	if (!t)
 		return 0;
 	if (a->generation != t->generation || a->backup != backup) {
-		if (a->generation || older)
+		if (a->generation || how & MPS_ACCOUNT_OLDER)
 			mps_account_count(a, tp->bytes_sent, tp->bytes_received);
 		if (!mps_account_find(a, t, context, backup))
 			return 0;
 	}
 	mps_account_count(a, tp->bytes_sent, tp->bytes_received);
 	queued = (__s32)(tp->write_seq - tp->snd_nxt);
-	return mps_account_over(a, t, queued > 0 ? (__u32)queued : 0);
+	over = mps_account_over(a, t, queued > 0 ? (__u32)queued : 0);
+	return how & MPS_ACCOUNT_DECIDES ? over | mps_account_lossy(a, t, tp) : over;
 }
 
-/* A policy's .metric. Without tables nothing is kept. */
-static __always_inline __u32 mps_account_look(struct sock *ssk, const struct tcp_sock *tp)
+/* Without tables nothing is kept. */
+static __always_inline __u32 mps_account_at(struct sock *ssk, const struct tcp_sock *tp, __u32 how)
 {
 	struct mps_steer_seen *a;
 	__u64 context = 0;
-	__u32 older;
 
 	if (!mps_steer_table())
 		return 0;
-	a = bpf_sk_storage_get(&mps_seen_v1, ssk, NULL, 0);
-	older = !a;
+	a = bpf_sk_storage_get(&mps_seen_v2, ssk, NULL, 0);
+	how |= !a * MPS_ACCOUNT_OLDER;
 	if (!a)
-		a = bpf_sk_storage_get(&mps_seen_v1, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		a = bpf_sk_storage_get(&mps_seen_v2, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
 	if (!a || !context)
 		return 0;
-	return mps_account_see(a, context, older);
+	return mps_account_see(a, context, how);
 }
 
-#define MPS_CHOICE_SEGMENT(ssk) mps_account_look(ssk, bpf_core_cast(ssk, struct tcp_sock))
+/* A policy's .metric. */
+static __always_inline __u32 mps_account_look(struct sock *ssk, const struct tcp_sock *tp)
+{
+	return mps_account_at(ssk, tp, MPS_ACCOUNT_DECIDES);
+}
+
+#define MPS_CHOICE_SEGMENT(ssk) mps_account_at(ssk, bpf_core_cast(ssk, struct tcp_sock), 0)
 
 /*
  * TCP's totals are final when it closes, and 0 where a socket begins its next connection. Sockets
@@ -148,7 +176,7 @@ static __always_inline int mps_account_state(struct sock *sk, int state)
 	if (state == TCP_ESTABLISHED && sk->sk_protocol == IPPROTO_TCP && tp->is_mptcp &&
 	    mps_steer_table())
 		begins = BPF_SK_STORAGE_GET_F_CREATE;
-	a = bpf_sk_storage_get(&mps_seen_v1, sk, NULL, begins);
+	a = bpf_sk_storage_get(&mps_seen_v2, sk, NULL, begins);
 	if (!a)
 		return 0;
 	if (state == TCP_CLOSE)

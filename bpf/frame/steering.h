@@ -29,13 +29,13 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__array(values, struct mps_steer_tables);
-} mps_steer_v2 SEC(".maps");
+} mps_steer_v3 SEC(".maps");
 
 /* NULL: user space has written none. It stays as it is until this program ends. */
 static __always_inline struct mps_steer_table *mps_steer_table(void)
 {
 	__u32 zero = 0;
-	void *inner = bpf_map_lookup_elem(&mps_steer_v2, &zero);
+	void *inner = bpf_map_lookup_elem(&mps_steer_v3, &zero);
 
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
@@ -113,19 +113,25 @@ static __always_inline bool mps_steer_is_retried(__u64 context)
 				    tp->inet_conn.icsk_rto);
 }
 
+/* What is seen of a path beside its row. */
+enum mps_steer_sight {
+	MPS_STEER_SEES_COPY = 1 << 0, /* for a copy: struct mps_steer_options */
+	MPS_STEER_SEES_LOSS = 1 << 1, /* it is over its loss threshold */
+};
+
 /*
- * Completes a path of the snapshot: its metric. One that is tried again is within its threshold,
+ * Completes a path of the snapshot: its metric. One that is tried again is within its thresholds,
  * and of unknown RTT, so that it gets a fragment. context: address of its struct
  * mptcp_subflow_context, or 0, and the answer is 1 where it takes that one; generation: of the
- * tables that the connection's rule is of; copy: struct mps_steer_options.
+ * tables that the connection's rule is of; sight: enum mps_steer_sight.
  */
 MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
-			   __u64 context, __u32 generation, __u32 copy)
+			   __u64 context, __u32 generation, __u32 sight)
 {
 	const struct mps_steer_table *t = mps_steer_table();
 	const bool backup = mps_is_backup(p);
 	const struct mps_steer_path *row;
-	__u32 at, out;
+	__u32 at, slow, lossy = !!(sight & MPS_STEER_SEES_LOSS);
 	bool kept;
 
 	p->metric = mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
@@ -136,16 +142,17 @@ MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path 
 		return at == MPS_STEER_ROW_UNSURE;
 	row = &t->path[(at - 1) & (MPS_STEER_PATHS - 1)];
 	kept = (s->row & ~MPS_STEER_ROW_OUT) == at;
-	out = mps_match_over_rtt(row, p->srtt_us, kept && s->row & MPS_STEER_ROW_OUT);
+	slow = mps_match_over_rtt(row, p->srtt_us, kept && s->row & MPS_STEER_ROW_OUT);
 	if (kept)
-		s->row = (__u8)(at | out * MPS_STEER_ROW_OUT);
-	if (out && !context)
+		s->row = (__u8)(at | slow * MPS_STEER_ROW_OUT);
+	if ((slow | lossy) && !context)
 		return 1;
-	if (out && mps_steer_is_retried(context)) {
-		p->srtt_us = copy ? p->srtt_us : 0;
-		out = 0;
+	if ((slow | lossy) && mps_steer_is_retried(context)) {
+		p->srtt_us = sight & MPS_STEER_SEES_COPY ? p->srtt_us : 0;
+		slow = lossy = 0;
 	}
-	p->metric = mps_steer_metric(mps_match_rank(row, backup), row->weight, out);
+	p->metric = mps_steer_metric(mps_match_rank(row, backup), row->weight, slow) |
+		    lossy * MPS_STEER_OVER_LOSS;
 	return 0;
 }
 
@@ -164,14 +171,16 @@ static __always_inline void mps_steer_see_path(const struct mps_look *l, struct 
 					       struct mps_subflow_store *s)
 {
 	const __u32 generation = mps_steer_state((void *)&l->st->priv)->generation;
-	const __u32 copy = mps_steer_copies(l), over = p->metric;
+	const __u32 over = p->metric, lossy = over / MPS_STEER_OVER_LOSS & 1;
+	const __u32 sight = mps_steer_copies(l) * MPS_STEER_SEES_COPY | lossy * MPS_STEER_SEES_LOSS;
 	__u64 context = 0;
 
-	if (mps_steer_see(s, p, 0, generation, copy)) {
+	s->lossy = lossy;
+	if (mps_steer_see(s, p, 0, generation, sight)) {
 		bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
-		mps_steer_see(s, p, context, generation, copy);
+		mps_steer_see(s, p, context, generation, sight);
 	}
-	mps_steer_cap(p, over);
+	mps_steer_cap(p, over & ~MPS_STEER_OVER_LOSS);
 }
 
 /* Completes the snapshot: which paths may carry new data now. */

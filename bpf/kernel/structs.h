@@ -118,6 +118,8 @@ struct tcp_sock {
 	__u32 snd_wl1; /* of the segment whose window counts */
 	__u32 snd_wnd;
 	__u32 segs_in;	      /* segments that came in */
+	__u32 data_segs_out;  /* segments with payload, each transmission of it */
+	__u32 lost;	      /* of these: taken for lost */
 	__u64 bytes_sent;     /* payload, each transmission of it */
 	__u64 bytes_received; /* payload, in order */
 	__u32 lsndtime;	      /* jiffies */

@@ -94,7 +94,8 @@ MPS_FN __u32 mps_steer_mark(struct mps_conn *c MPS_ARG, __u32 how, __u32 copy, _
 		if (i >= c->nr_paths)
 			break;
 		key = mps_steer_key(p, how, copy);
-		notes |= mps_steer_is_out(p) << MPS_NOTE_OVER_RTT;
+		notes |= mps_steer_is_over_rtt(p) << MPS_NOTE_OVER_RTT;
+		notes |= mps_steer_is_over_loss(p) << MPS_NOTE_OVER_LOSS;
 		notes |= mps_steer_is_over_cap(p) << MPS_NOTE_OVER_CAP;
 		if (key == MPS_STEER_NO_KEY)
 			continue;

@@ -21,7 +21,7 @@
  * layout as another.
  */
 #define MPS_CONN_MAP "mps_conn_v8"
-#define MPS_SUBFLOW_MAP "mps_subflow_v5"
+#define MPS_SUBFLOW_MAP "mps_subflow_v6"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -67,7 +67,8 @@ enum mps_subflow_counter { MPS_SUBFLOW_COUNTERS(MPS_ENUM_SUBFLOW) MPS_NR_SUBFLOW
 	X(STANDBY, standby, "a path of a higher rank stands by")                              \
 	X(OVERFLOW, overflow, "a path of a higher rank helps: the deadline would be missed")  \
 	X(OVER_RTT, over_rtt, "a path is over its RTT threshold")                             \
-	X(OVER_CAP, over_cap, "over cap: a path has had all bytes of its period")
+	X(OVER_CAP, over_cap, "over cap: a path has had all bytes of its period")             \
+	X(OVER_LOSS, over_loss, "a path is over its loss threshold")
 
 #define MPS_ENUM_NOTE(id, name, text) MPS_NOTE_##id,
 enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
@@ -135,7 +136,8 @@ struct mps_subflow_store {
 	__u8 settled : 1; /* seq and head are valid */
 	__u8 wnd_new : 1; /* it has just taken over a window, ... */
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
-	__u8 as_bkup : 1; /* of bpf_steer: it was a backup when its row was found */
+	__u8 as_bkup : 1; /* of bpf_steer: it was a backup when its row was found, ... */
+	__u8 lossy : 1;	  /* ... and it is over that one's loss threshold */
 	__u8 policy;	  /* mps_priv.policy at the last look */
 	__u8 row;	  /* of bpf_steer: MPS_STEER_ROW_*, state/steer.h */
 	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */

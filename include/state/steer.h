@@ -14,7 +14,7 @@
 #include "state/steer_account.h"
 
 /* Name of the outer map, with the layout's version: change it with any struct below. */
-#define MPS_STEER_MAP "mps_steer_v2"
+#define MPS_STEER_MAP "mps_steer_v3"
 
 /* The scheduler that has them. */
 #define STEER_SCHEDULER "bpf_steer"
@@ -97,7 +97,8 @@ struct mps_steer_path {
 	__u8 rank;
 	__u8 weight; /* MPS_STEER_WEIGHT_MIN to MPS_STEER_WEIGHT_MAX */
 	__u8 flags;  /* enum mps_steer_path_flag */
-	__u8 reserved[5];
+	__u8 loss;   /* most of a path that gets new data, in per cent; 0: any */
+	__u8 reserved[4];
 	struct mps_steer_account account;
 };
 
@@ -137,12 +138,12 @@ struct mps_steer_subflow {
 };
 
 /*
- * What a snapshot says of a path, as its metric: weight, effective rank, whether it is out, not
- * within its thresholds, and whether it is over its cap. 0: no row, so rank 0 and weight 1.
+ * What a snapshot says of a path, as its metric: weight, effective rank, which of its thresholds it
+ * is over, and whether it is over its cap. 0: no row, so rank 0 and weight 1.
  */
-static __always_inline __u32 mps_steer_metric(__u32 rank, __u32 weight, __u32 out)
+static __always_inline __u32 mps_steer_metric(__u32 rank, __u32 weight, __u32 over_rtt)
 {
-	return rank | weight << 8 | out << 16;
+	return rank | weight << 8 | over_rtt << 16;
 }
 
 static __always_inline __u32 mps_steer_rank(const struct mps_path *p)
@@ -155,7 +156,7 @@ static __always_inline __u32 mps_steer_weight(const struct mps_path *p)
 	return (p->metric >> 8 & 0xff) ?: 1;
 }
 
-static __always_inline __u32 mps_steer_is_out(const struct mps_path *p)
+static __always_inline __u32 mps_steer_is_over_rtt(const struct mps_path *p)
 {
 	return p->metric >> 16 & 1;
 }
@@ -163,10 +164,22 @@ static __always_inline __u32 mps_steer_is_out(const struct mps_path *p)
 /* Bits of a metric beside those of mps_steer_metric(). */
 #define MPS_STEER_OVER_CAP (1U << 17)
 #define MPS_STEER_BLOCKED (1U << 18) /* with the other one: it carries nothing at all */
+#define MPS_STEER_OVER_LOSS (1U << 19)
 
 static __always_inline __u32 mps_steer_is_over_cap(const struct mps_path *p)
 {
 	return p->metric >> 17 & 1;
+}
+
+static __always_inline __u32 mps_steer_is_over_loss(const struct mps_path *p)
+{
+	return p->metric >> 19 & 1;
+}
+
+/* Not within its thresholds. */
+static __always_inline __u32 mps_steer_is_out(const struct mps_path *p)
+{
+	return mps_steer_is_over_rtt(p) | mps_steer_is_over_loss(p);
 }
 
 /* What is kept of a subflow, mps_subflow_store.row. N: row N - 1 */

@@ -14,7 +14,7 @@
 #ifndef MPS_STEER_ACCOUNT_H
 #define MPS_STEER_ACCOUNT_H
 
-#include "model/types.h"
+#include "state/steer_loss.h"
 
 /* Name of the map of slots, with the layout's version. */
 #define MPS_STEER_SLOTS_MAP "mps_slots_v1"
@@ -55,7 +55,8 @@ struct mps_steer_seen {
 	__u8 row;			/* from 1 on; 0: none */
 	__u8 slot;			/* from 1 on; 0: none */
 	__u8 backup;
-	__u8 reserved;
+	__u8 lossy; /* over the row's loss threshold */
+	struct mps_steer_loss loss;
 };
 
 /* Of the period, one way. Differences may overtake each other: less than nothing is nothing. */

@@ -28,6 +28,9 @@
 	X(OVER_RTT, "connection-over-rtt", BY_LOOK,                                              \
 	  "a subflow of one is over the RTT threshold of its path")                              \
 	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "no subflow of it is any more")          \
+	X(OVER_LOSS, "connection-over-loss", BY_LOOK,                                            \
+	  "a subflow of one is over the loss threshold of its path")                             \
+	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "no subflow of it is any more")        \
 	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")          \
 	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "it has bytes again")                          \
 	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")

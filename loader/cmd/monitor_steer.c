@@ -88,15 +88,27 @@ static void look_at_standby(const struct mps_steer_table *t, const struct mps_co
 	monitor_end();
 }
 
-static void look_at_rtt(const struct mps_conn_rec *was, const struct mps_conn_rec *now)
+static const struct {
+	enum mps_note note;
+	enum monitor_event over, within;
+} thresholds[] = {
+	{ MPS_NOTE_OVER_RTT, MONITOR_OVER_RTT, MONITOR_WITHIN_RTT },
+	{ MPS_NOTE_OVER_LOSS, MONITOR_OVER_LOSS, MONITOR_WITHIN_LOSS },
+};
+
+static void look_at_thresholds(const struct mps_conn_rec *was, const struct mps_conn_rec *now)
 {
 	const __u64 changed = (was ? was->notes : 0) ^ now->notes;
+	unsigned int i;
 
-	if (!(changed >> MPS_NOTE_OVER_RTT & 1))
-		return;
-	monitor_begin(now->notes >> MPS_NOTE_OVER_RTT & 1 ? MONITOR_OVER_RTT : MONITOR_WITHIN_RTT);
-	monitor_with_token(now->token);
-	monitor_end();
+	for (i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
+		if (!(changed >> thresholds[i].note & 1))
+			continue;
+		monitor_begin(now->notes >> thresholds[i].note & 1 ? thresholds[i].over
+								   : thresholds[i].within);
+		monitor_with_token(now->token);
+		monitor_end();
+	}
 }
 
 void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const struct reading *was,
@@ -125,7 +137,7 @@ void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const s
 			before = NULL;
 		if (before)
 			look_at_standby(s.t, before, conn);
-		look_at_rtt(before, conn);
+		look_at_thresholds(before, conn);
 	}
 	steer_table_close(&s);
 }

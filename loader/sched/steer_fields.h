@@ -60,6 +60,10 @@
 	X(rtt_us, "rtt", "TIME",                                                                   \
 	  "with a greater one it gets new data only if no other path does better", TIME, rtt_us,   \
 	  rtt_us)                                                                                  \
+	X(loss, "loss", "PERCENT%",                                                                \
+	  "where more of its segments are lost it gets new data only if no other path does "       \
+	  "better",                                                                                \
+	  NUMBER, loss, loss)                                                                      \
 	X(metered, "metered", "", "by rank behind all that are not, and no copies for it", FLAG,   \
 	  flags, flags)                                                                            \
 	X(cap, "cap", "BYTES", "per period, both ways; then no new data while another path lives", \

@@ -102,6 +102,21 @@ static bool write_rtt_us(const void *row, char *buf, size_t size)
 	return p->rtt_us;
 }
 
+static bool read_loss(void *row, const char *value, struct steer_why *why)
+{
+	struct mps_steer_path *p = row;
+
+	return value_percent(&p->loss, value, MPS_LOSS_MIN, MPS_LOSS_MAX, why);
+}
+
+static bool write_loss(const void *row, char *buf, size_t size)
+{
+	const struct mps_steer_path *p = row;
+
+	text_percent(p->loss, buf, size);
+	return p->loss;
+}
+
 static bool read_cap(void *row, const char *value, struct steer_why *why)
 {
 	return value_amount(&((struct mps_steer_path *)row)->account.cap, value, why);

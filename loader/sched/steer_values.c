@@ -270,6 +270,22 @@ void text_time(__u32 us, char *buf, size_t size)
 	text_in_units(us, times, buf, size);
 }
 
+bool value_percent(__u8 *percent, const char *text, __u8 min, __u8 max, struct steer_why *why)
+{
+	static const struct unit sign[] = { { "%", 1 } };
+	__u64 value;
+
+	if (!value_in_units(&value, text, sign, 1, min, max, why))
+		return value_wrong(why, "not a percentage from %u%% to %u%%: %s", min, max, text);
+	*percent = (__u8)value;
+	return true;
+}
+
+void text_percent(__u8 percent, char *buf, size_t size)
+{
+	snprintf(buf, size, "%u%%", percent);
+}
+
 static const struct unit amounts[] = {
 	{ "T", 1000000000000 }, { "G", 1000000000 }, { "M", 1000000 }, { "K", 1000 }, { "", 1 },
 };

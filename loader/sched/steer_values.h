@@ -34,6 +34,8 @@ bool value_dscp(__u32 *dscp, const char *text, struct steer_why *why);
 bool value_time(__u32 *us, const char *text, __u32 min, __u32 max, struct steer_why *why);
 /* NUMBER of bytes with K, M, G or T behind it, powers of 1000; more than 0. */
 bool value_amount(__u64 *bytes, const char *text, struct steer_why *why);
+/* NUMBER%, from min to max. */
+bool value_percent(__u8 *percent, const char *text, __u8 min, __u8 max, struct steer_why *why);
 bool value_uid(__u32 *uid, const char *text, struct steer_why *why);
 
 /* Is it of 1 to size - 1 visible characters of ASCII, none of them one of those? */
@@ -44,6 +46,7 @@ void text_ports(const __u16 *range, char *buf, size_t size);
 void text_word(__u32 number, char *buf, size_t size);
 void text_dscp(__u32 dscp, char *buf, size_t size);
 void text_time(__u32 us, char *buf, size_t size);
+void text_percent(__u8 percent, char *buf, size_t size);
 void text_amount(__u64 bytes, char *buf, size_t size);
 /* With three digits or so, for people. */
 void text_about(__u64 bytes, char *buf, size_t size);

@@ -142,6 +142,8 @@ static void output_subflow(output_t *item, const struct stats_delta *d, const st
 		output_word(flags, "stale");
 	if (path && rec->store.row & MPS_STEER_ROW_OUT)
 		output_word(flags, "over_rtt");
+	if (path && rec->store.lossy)
+		output_word(flags, "over_loss");
 	if (rec->srtt_us)
 		output_num(item, "srtt_us", rec->srtt_us);
 	else

@@ -305,7 +305,9 @@ static inline void complete_steer(struct draw *d, struct mps_conn *c, void *priv
 	__u32 notes;
 
 	for (i = 0; i < c->nr_paths; i++) {
-		c->path[i].metric = mps_steer_metric(draw_byte(d), draw_byte(d) % 101, switched(d));
+		c->path[i].metric =
+			mps_steer_metric(draw_byte(d), draw_byte(d) % 101, switched(d)) |
+			switched(d) * MPS_STEER_OVER_LOSS;
 		active |= c->path[i].flags & MPS_PATH_ACTIVE;
 	}
 	steering.head = (__u32)draw_up_to(d, ~0U);

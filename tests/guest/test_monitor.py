@@ -256,6 +256,21 @@ def test_steering(labs, none_loaded, steer_loaded):
         assert told.end() == (0, "")
 
 
+def test_a_loss_over_its_threshold(labs, none_loaded, steer_loaded):
+    lab = labs().endpoints()
+    lab.client.scheduler = NAME
+    steer("path add name two local 10.0.2.0/24 loss 1%")
+    steer("rule add mode bpf_rr")
+    with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
+        upload(conn, 100_000).finish().acknowledged()
+        lab.client.tc(f"qdisc change dev {lab.device(2)} root netem {lab.paths[1].netem(30)}")
+        upload(conn, 1_000_000).finish(60).acknowledged()
+        assert set(told.event("connection-over-loss")) == {"time", "event", "token"}
+        steer("path delete two")
+        upload(conn, 1000).finish(60).acknowledged()
+        told.event("connection-within-loss")
+
+
 def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
     lab = labs().endpoints()
     lab.client.scheduler = NAME

@@ -20,7 +20,7 @@ FAILED, USAGE = 1, 2
 
 WHOLE = """\
 path name dsl device eth9 id 0 rank 0 weight 60
-path name lte remote 2001:db8::/32 remote-id 3 backup rank 1 weight 40 rtt 150ms metered
+path name lte remote 2001:db8::/32 remote-id 3 backup rank 1 weight 40 rtt 150ms loss 5% metered
 rule local 192.0.2.1 local-port 443 remote 10.0.0.0/8 dscp ef mode redundant  # 1
 rule remote-port 5000-5999 mark 0x10/0xf0 priority 6 uid 1000 mode bpf_blest  # 2
 rule mode priority deadline 250ms  # 3
@@ -62,6 +62,7 @@ def test_json_has_the_fields(loaded, file):
         "rank": 1,
         "weight": 40,
         "rtt_us": 150_000,
+        "loss": 5,
         "metered": True,
         "text": WHOLE.splitlines()[1].removeprefix("path "),
     }

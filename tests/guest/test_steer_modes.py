@@ -145,6 +145,30 @@ def test_a_slow_path_is_left_out(tables):
         assert given(conn)[1] > 20 * KB, counted(conn)
 
 
+def test_a_path_that_loses_much_is_left_out(tables):
+    """Over its loss threshold, and back some time after it has become better."""
+    bad = [f"qdisc change dev two-{end} root {LIKE[1].queue()} loss 15%" for end in "cs"]
+    good = [f"qdisc change dev two-{end} root {LIKE[1].queue()} loss 0%" for end in "cs"]
+    tables("path name two device two loss 5%", "rule mode bpf_rr")
+    with served(*LIKE) as (lab, conn), lab.at_once("tc", *bad) as worse:
+        download(conn, MB).finish().acknowledged()
+        assert "over_loss" not in counted(conn)["notes"]
+        worse()
+        download(conn, 4 * MB).finish().acknowledged()
+        assert "over_loss" in counted(conn)["notes"]
+        assert "over_loss" in sorted(counted(conn)["subflows"], key=lambda s: s["id"])[1]["flags"]
+        before = given(conn)
+        download(conn, MB).finish().acknowledged()
+        assert given(conn)[1] - before[1] < 64 * KB, (before, counted(conn))
+        with lab.at_once("tc", *good) as better:
+            better()
+            time.sleep(60)
+            download(conn, 64 * KB).finish().acknowledged()
+            before = given(conn)
+            download(conn, MB).finish().acknowledged()
+        assert given(conn)[1] - before[1] > 128 * KB, (before, counted(conn))
+
+
 @pytest.mark.parametrize("mode", ["bpf_rr", "priority"])
 def test_a_path_that_is_fast_again_is_found(tables, mode):
     """Over its threshold it gets a fragment when it was idle for some seconds, and no more."""

@@ -122,6 +122,16 @@ EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
 	return mps_match_over_rtt(&row, srtt_us, was);
 }
 
+/* One look: TCP's totals and the time. state: 6 numbers, the last one whether it is over. */
+EXPORT __u32 loss_look(__u32 state[6], const __u32 look[3], __u32 most)
+{
+	struct mps_steer_loss *l = (struct mps_steer_loss *)state;
+
+	mps_loss_look(l, look[0], look[1], look[2]);
+	state[5] = mps_loss_is_over(l, most, state[5]);
+	return state[5];
+}
+
 EXPORT void begin(struct mps_priv *priv, __u32 mode, __u32 rule, __u32 generation)
 {
 	mps_steer_begin(priv, mode, rule, generation);

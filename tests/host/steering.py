@@ -11,13 +11,13 @@ AUTO, STANDBY, DELAY, BALANCE, PRIORITY, REDUNDANT = range(6)
 NO_DEADLINE = 0xFFFFFFFF
 METERED, LAST = 100, 250  # ranks of metered paths, and of backups that no row matches
 # enum mps_note
-STANDS_BY, OVERFLOWS, OVER_RTT, OVER_CAP = 1 << 3, 1 << 4, 1 << 5, 1 << 6
+STANDS_BY, OVERFLOWS, OVER_RTT, OVER_CAP, OVER_LOSS = 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7
 BACK_US = 1_000_000
 HEAD = hostlib.HEAD.size - 16  # struct mps_conn up to path[]
 
 
-def metric(rank=0, weight=0, out=0, over=0):
-    return rank | weight << 8 | out << 16 | over << 17
+def metric(rank=0, weight=0, slow=0, over=0, lossy=0):
+    return rank | weight << 8 | slow << 16 | over << 17 | lossy << 19
 
 
 def library(out=hostlib.OUT / "steer.so", include=hostlib.INCLUDE, flags=hostlib.TRAPS):

@@ -17,6 +17,7 @@ from steering import (
     LAST,
     METERED,
     NO_DEADLINE,
+    OVER_LOSS,
     OVER_RTT,
     OVERFLOWS,
     PRIORITY,
@@ -38,8 +39,16 @@ def rank(p):
     return p.metric & 0xFF
 
 
-def is_out(p):
+def is_slow(p):
     return p.metric >> 16 & 1
+
+
+def is_lossy(p):
+    return p.metric >> 19 & 1
+
+
+def is_out(p):
+    return is_slow(p) or is_lossy(p)
 
 
 def is_backup(p):
@@ -50,7 +59,8 @@ def any_steered(rng):
     paths = [any_path(rng, "real") for _ in range(rng.randint(0, 8))]
     for p in paths:
         some = rng.choice([0, 0, 1, 2, METERED, METERED + 1, LAST])
-        p.metric = metric(some, rng.choice([0, 1, 50, 100]), rng.random() < 0.2)
+        slow, lossy = rng.random() < 0.15, rng.random() < 0.15
+        p.metric = metric(some, rng.choice([0, 1, 50, 100]), slow, lossy=lossy)
     return Conn(paths, pending=draw(rng, 1 << 24), unit=1428, now=rng.getrandbits(32))
 
 
@@ -96,7 +106,8 @@ def test_other_modes_go_by_thresholds_and_backups(lib):
         for mode in (AUTO, DELAY, BALANCE, REDUNDANT):
             may, notes = Steered(lib).filter(c, mode)
             assert may == set(left)
-            assert bool(notes & OVER_RTT) == any(map(is_out, c.paths))
+            assert bool(notes & OVER_RTT) == any(map(is_slow, c.paths))
+            assert bool(notes & OVER_LOSS) == any(map(is_lossy, c.paths))
             assert not notes & STANDS_BY
             copies = left if mode == REDUNDANT else cheap
             assert Steered(lib).filter(c, mode, copy=1)[0] == set(copies)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Steering's functions with one thing wrong each: test_steer.py finds that."""
+"""Steering's functions with one thing wrong each: test_steer.py and test_steer_loss.py find that."""
 
 import hostlib
 import pytest
 import test_steer as judge
+import test_steer_loss as loss
 from steering import suspects_of
 
 MUTANTS = {
@@ -159,7 +160,7 @@ MUTANTS = {
     ),
     "probes-for-nothing": (
         "policy/steer.h",
-        "p->flags &= ~(metered * MPS_PATH_DUE);",
+        "p->flags &= ~((metered | mps_steer_is_over_cap(p)) * MPS_PATH_DUE);",
         "(void)metered;",
         judge.test_no_probes_of_metered_paths,
     ),
@@ -204,6 +205,72 @@ MUTANTS = {
         "row->rtt_us - row->rtt_us / 8",
         "row->rtt_us",
         judge.test_the_rtt_threshold_has_hysteresis,
+    ),
+    "lossy-ones-carry": (
+        "state/steer.h",
+        "mps_steer_is_over_rtt(p) | mps_steer_is_over_loss(p)",
+        "mps_steer_is_over_rtt(p)",
+        judge.test_lowest_rank_alive,
+    ),
+    "slow-ones-carry": (
+        "state/steer.h",
+        "mps_steer_is_over_rtt(p) | mps_steer_is_over_loss(p)",
+        "mps_steer_is_over_loss(p)",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "loss-not-noted": (
+        "policy/steer.h",
+        "notes |= mps_steer_is_over_loss(p) << MPS_NOTE_OVER_LOSS;",
+        "",
+        judge.test_other_modes_go_by_thresholds_and_backups,
+    ),
+    "losses-never-forgotten": (
+        "state/steer_loss.h",
+        "		return times < 31 ? times : 31;",
+        "		return 0;",
+        loss.test_time_forgives,
+    ),
+    "forgotten-once": (
+        "state/steer_loss.h",
+        "		return times < 31 ? times : 31;",
+        "		return 1;",
+        loss.test_time_forgives,
+    ),
+    "of-all-time": (
+        "state/steer_loss.h",
+        "return l->sent >= MPS_LOSS_MANY;",
+        "return 0;",
+        loss.test_only_the_last_segments_count,
+    ),
+    "by-few": (
+        "state/steer_loss.h",
+        "l->sent < MPS_LOSS_LEAST ? MPS_LOSS_LEAST : l->sent;",
+        "l->sent;",
+        loss.test_few_segments_say_little,
+    ),
+    "loss-back-at-once": (
+        "state/steer_loss.h",
+        "(was ? 7 : 8)",
+        "8",
+        loss.test_the_loss_threshold_has_hysteresis,
+    ),
+    "no-threshold-is-none-lost": (
+        "state/steer_loss.h",
+        "return most && ",
+        "return ",
+        loss.test_without_a_threshold_none_is_over,
+    ),
+    "totals-counted-again": (
+        "state/steer_loss.h",
+        "	l->lost_seen = lost;",
+        "",
+        loss.test_by_the_sums,
+    ),
+    "halves-lost": (
+        "state/steer_loss.h",
+        "MPS_LOSS_UNIT 256U",
+        "MPS_LOSS_UNIT 1U",
+        loss.test_by_the_sums,
     ),
 }
 
