@@ -18,6 +18,7 @@
 #include "policy/ecf_extended.h"
 #include "policy/rr.h"
 #include "policy/shares.h"
+#include "policy/steer_budget.h"
 
 /* Where a mode or a policy wants less of them, they count as that. */
 MPS_COMMON_TUNABLES(500, 2, 1);
@@ -48,6 +49,11 @@ static __always_inline void see_path(const struct mps_look *l, struct mps_path *
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
 	mps_steer_see_path(l, p, tp, s);
+}
+
+static __always_inline __u32 budget_of(const void *priv)
+{
+	return mps_steer_state((void *)priv)->budget;
 }
 
 static __always_inline __u32 mode_of(const void *priv)
@@ -227,12 +233,15 @@ static __always_inline void redundant_path(const struct mps_look *l, struct mps_
 					   struct tcp_sock *tp, struct mps_subflow_store *s)
 {
 	mps_redundant_see(l, p, n, s);
+	mps_budget_see((struct mps_priv *)&l->st->priv, n, s);
 	see_path(l, p, n, tp, s);
 }
 
 static __always_inline bool redundant_ends(const struct mps_conn *c, const struct mps_verdict *v,
 					   void *priv)
 {
+	if (budget_of(priv))
+		return mps_budget_ends(c, v, priv);
 	return c->nr_paths > 1 && !mps_redundant_is_ahead(priv, c->unacked + v->bytes);
 }
 
@@ -244,7 +253,7 @@ static __always_inline __u32 redundant_room(const struct mps_conn *c, __u32 path
 static __always_inline struct mps_verdict redundant_pick(const struct mps_conn *c, void *priv)
 {
 	const struct mps_redundant_options o = {
-		.strict = 1,
+		.strict = !budget_of(priv),
 		.most = most(),
 		.windows = REDUNDANT_WINDOWS,
 		.ahead = REDUNDANT_AHEAD,
@@ -255,6 +264,8 @@ static __always_inline struct mps_verdict redundant_pick(const struct mps_conn *
 
 static __always_inline __u64 redundant_copies(const struct mps_conn *c, void *priv)
 {
+	if (budget_of(priv))
+		return mps_budget_copies(c, priv);
 	return mps_redundant_copies(c, priv, REDUNDANT_WINDOWS);
 }
 
@@ -270,14 +281,17 @@ __noinline int steer_classify(struct mptcp_sock *msk MPS_TRUSTED, struct mps_con
 {
 	struct mptcp_subflow_context *subflow;
 	struct mps_steer_key k;
-	__u32 rule, mode = MPS_STEER_AUTO;
+	__u32 rule, mode = MPS_STEER_AUTO, budget = 0;
 
 	mps_read_key(&k, msk);
 	rule = mps_steer_find_rule(t, &k);
-	if (rule - 1 < MPS_STEER_RULES)
+	if (rule - 1 < MPS_STEER_RULES) {
 		mode = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].mode;
+		budget = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].budget;
+	}
 	mode = mode < MPS_NR_STEER_MODES ? mps_steer_mode_at_work(t, mode) : MPS_STEER_AUTO;
 	mps_steer_begin(&st->priv, mode, rule, t->generation);
+	mps_budget_begin(&st->priv, mode, budget);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
 		struct mps_subflow_store *sub = ssk ? mps_subflow_store(ssk) : NULL;

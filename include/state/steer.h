@@ -71,7 +71,8 @@ struct mps_steer_rule {
 	__u32 deadline_us;					  /* MPS_STEER_NO_DEADLINE: none */
 	__u8 mode;						  /* enum mps_steer_mode */
 	__u8 cgroup_level;
-	__u16 reserved;
+	__u8 budget; /* of copies, in per cent of the new bytes; 0: without bounds */
+	__u8 reserved;
 };
 
 #define MPS_STEER_NO_DEADLINE (~0U)
@@ -208,7 +209,10 @@ struct mps_steer_state {
 	__u32 generation; /* of the table that the rule is of */
 	__u16 rule;	  /* 1 is the first; 0: none */
 	__u8 mode;	  /* enum mps_steer_mode */
-	__u8 begun;	  /* `last` is set; load-balancing: how many paths there were */
+	union {
+		__u8 begun;  /* `last` is set; load-balancing: how many paths there were */
+		__u8 budget; /* redundant: the rule's */
+	};
 };
 
 static __always_inline struct mps_steer_state *mps_steer_state(struct mps_priv *priv)

@@ -8,6 +8,7 @@
 #include "sched/steer_objects.h"
 
 #define MAX_DEADLINE_US 3600000000U
+#define MAX_BUDGET 100
 
 static bool ask_local(struct mps_steer_key *key, const char *value, struct steer_why *why)
 {
@@ -187,6 +188,22 @@ static bool write_deadline_us(const void *row, char *buf, size_t size)
 	return r->mode == MPS_STEER_PRIORITY;
 }
 
+static bool read_budget(void *row, const char *value, struct steer_why *why)
+{
+	struct mps_steer_rule *r = row;
+
+	r->budget = 0;
+	return !strcmp(value, "none") || value_percent(&r->budget, value, 1, MAX_BUDGET, why);
+}
+
+static bool write_budget(const void *row, char *buf, size_t size)
+{
+	const struct mps_steer_rule *r = row;
+
+	text_percent(r->budget, buf, size);
+	return r->budget;
+}
+
 /* In the table's order. */
 enum {
 #define FIELD_ENUM(id, ...) FIELD_##id,
@@ -212,6 +229,20 @@ static void clear_rule(void *row)
 	r->deadline_us = MPS_STEER_DEADLINE_US;
 }
 
+/* An option of just that mode. */
+static bool has_option(const struct mps_steer_rule *r, unsigned int seen, unsigned int field,
+		       unsigned int mode, struct steer_why *why)
+{
+	static char hint[60];
+
+	if (!(seen & 1U << field) || r->mode == mode)
+		return true;
+	value_wrong(why, "%s: mode %s has none", rule_fields[field].name, steer_mode_name(r->mode));
+	snprintf(hint, sizeof(hint), "leave it out, or take mode %s", steer_mode_name(mode));
+	why->hint = hint;
+	return false;
+}
+
 static bool is_whole_rule(const void *row, unsigned int seen, struct steer_why *why)
 {
 	const struct mps_steer_rule *r = row;
@@ -221,12 +252,8 @@ static bool is_whole_rule(const void *row, unsigned int seen, struct steer_why *
 		why->hint = "say what is done, such as mode priority";
 		return false;
 	}
-	if (seen & 1U << FIELD_deadline_us && r->mode != MPS_STEER_PRIORITY) {
-		value_wrong(why, "deadline: mode %s has none", steer_mode_name(r->mode));
-		why->hint = "leave it out, or take mode priority";
-		return false;
-	}
-	return true;
+	return has_option(r, seen, FIELD_deadline_us, MPS_STEER_PRIORITY, why) &&
+	       has_option(r, seen, FIELD_budget, MPS_STEER_REDUNDANT, why);
 }
 
 const struct steer_kind steer_rule_kind = {

@@ -39,10 +39,13 @@
 	X(netns, "netns", "NAME|PATH|PID|net:[INODE]", "its network namespace", TEXT,            \
 	  word[MPS_STEER_NETNS], mask[MPS_STEER_NETNS])
 
-#define STEER_RULE_OPTIONS(X)                                             \
-	X(mode, "mode", "MODE", "what is done with it", TEXT, mode, mode) \
-	X(deadline_us, "deadline", "TIME|none",                           \
-	  "of priority: after which the next rank helps (1s)", TIME, deadline_us, deadline_us)
+#define STEER_RULE_OPTIONS(X)                                                                  \
+	X(mode, "mode", "MODE", "what is done with it", TEXT, mode, mode)                      \
+	X(deadline_us, "deadline", "TIME|none",                                                \
+	  "of priority: after which the next rank helps (1s)", TIME, deadline_us, deadline_us) \
+	X(budget, "budget", "PERCENT%|none",                                                   \
+	  "of redundant: of the new bytes, so much is copied at most (none)", NUMBER, budget,  \
+	  budget)
 
 #define STEER_PATH_FIELDS(X)                                                                       \
 	X(name, "name", "NAME", "to speak of it", TEXT, name, name)                                \

@@ -21,7 +21,7 @@ FAILED, USAGE = 1, 2
 WHOLE = """\
 path name dsl device eth9 id 0 rank 0 weight 60
 path name lte remote 2001:db8::/32 remote-id 3 backup rank 1 weight 40 rtt 150ms loss 5% metered
-rule local 192.0.2.1 local-port 443 remote 10.0.0.0/8 dscp ef mode redundant  # 1
+rule local 192.0.2.1 local-port 443 remote 10.0.0.0/8 dscp ef mode redundant budget 20%  # 1
 rule remote-port 5000-5999 mark 0x10/0xf0 priority 6 uid 1000 mode bpf_blest  # 2
 rule mode priority deadline 250ms  # 3
 """
@@ -48,6 +48,7 @@ def test_json_has_the_fields(loaded, file):
         "remote": "10.0.0.0/8",
         "dscp": 46,
         "mode": "redundant",
+        "budget": 20,
     }
     assert second["remote_port"] == [5000, 5999] and second["mark"] == [0x10, 0xF0]
     assert second["priority"] == 6 and second["uid"] == 1000

@@ -4,6 +4,7 @@
 The server sends, and knows the paths by the client's prefixes or by its own devices.
 """
 
+import re
 import time
 
 import pytest
@@ -208,6 +209,33 @@ def test_a_path_becomes_a_backup(tables):
         lab.client.ip("mptcp endpoint change id 1 nobackup")
         time.sleep(0.5)
         assert carries(lab, conn, 1), counted(conn)
+
+
+def on_the_wire(net):
+    """TCP's payload that the server has sent, each transmission of it."""
+    lines = net.run("ss", "-tinHO", "state", "established").stdout
+    return sum(map(int, re.findall(r"\bbytes_sent:(\d+)", lines)))
+
+
+def copied_of(lab, conn, size, count):
+    """Of these messages from the server, how much more than they have went out."""
+    before = on_the_wire(lab.server)
+    for _ in range(count):
+        download(conn, size).finish().acknowledged()
+    return (on_the_wire(lab.server) - before) / (size * count) - 1
+
+
+def test_copies_within_their_budget(tables):
+    """20 % of messages and of a long transfer at most, and of messages not much less."""
+    tables("rule mode redundant budget 20%")
+    with served(*LIKE) as (lab, conn):
+        some = copied_of(lab, conn, 3000, 60)
+        assert 0.12 < some < 0.21, (some, counted(conn))
+        bulk = copied_of(lab, conn, 3 * MB, 1)
+        assert 0 <= bulk < 0.21, (bulk, counted(conn))
+        steer("rule flush")
+        tables("rule mode redundant")
+        assert copied_of(lab, conn, 3000, 60) > 0.8, counted(conn)
 
 
 @pytest.mark.parametrize(

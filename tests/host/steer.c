@@ -4,6 +4,7 @@
 #include "policy/match.h"
 #include "policy/shares.h"
 #include "policy/steer.h"
+#include "policy/steer_budget.h"
 #include "policy/thin.h"
 #include "state/steer_period.h"
 
@@ -130,6 +131,37 @@ EXPORT __u32 loss_look(__u32 state[6], const __u32 look[3], __u32 most)
 	mps_loss_look(l, look[0], look[1], look[2]);
 	state[5] = mps_loss_is_over(l, most, state[5]);
 	return state[5];
+}
+
+/* What a pass copies, by counters of paths: bytes sent and copied, for each. */
+EXPORT __u32 budget_copies(const struct mps_conn *c, struct mps_priv *priv, __u32 percent,
+			   const __u64 (*counted)[2], __u32 paths)
+{
+	struct mps_subflow_store s = {};
+	__u32 i;
+
+	mps_budget_begin(priv, MPS_STEER_REDUNDANT, percent);
+	for (i = 0; i < paths; i++) {
+		s.counter[MPS_S_SENT] = counted[i][0];
+		s.counter[MPS_S_COPIED] = counted[i][1];
+		mps_budget_see(priv, i, &s);
+	}
+	return mps_budget_copies(c, priv);
+}
+
+/* The same, of new data: is a pass asked for behind this many bytes on path 0? */
+EXPORT __u32 budget_ends(const struct mps_conn *c, const struct mps_priv *priv, __u32 bytes)
+{
+	const struct mps_verdict v = { .path = 0, .bytes = bytes };
+
+	return mps_budget_ends(c, &v, (const void *)priv);
+}
+
+EXPORT __u32 budget_of(struct mps_priv *priv, __u32 mode, __u32 percent)
+{
+	mps_steer_begin(priv, mode, 1, 1);
+	mps_budget_begin(priv, mode, percent);
+	return mps_steer_state(priv)->budget;
 }
 
 EXPORT void begin(struct mps_priv *priv, __u32 mode, __u32 rule, __u32 generation)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Steering's functions with one thing wrong each: test_steer.py and test_steer_loss.py find that."""
+"""Steering's functions with one thing wrong each, and the test that finds it."""
 
 import hostlib
 import pytest
 import test_steer as judge
+import test_steer_budget as budget
 import test_steer_loss as loss
 from steering import suspects_of
 
@@ -271,6 +272,66 @@ MUTANTS = {
         "MPS_LOSS_UNIT 256U",
         "MPS_LOSS_UNIT 1U",
         loss.test_by_the_sums,
+    ),
+    "budget-ignored": (
+        "policy/steer_budget.h",
+        "return b->left >= (__s64)(bytes * MPS_BUDGET_PARTS);",
+        "return true;",
+        budget.test_never_more_than_the_budget_and_little_less,
+    ),
+    "paid-when-used": (
+        "policy/steer_budget.h",
+        "b->left >= (__s64)(bytes * MPS_BUDGET_PARTS)",
+        "b->left > 0",
+        budget.test_never_more_than_the_budget_and_little_less,
+    ),
+    "all-or-none": (
+        "policy/steer_budget.h",
+        "mps_budget_pays(b, unit) ? mask & -mask : MPS_COPY_NONE",
+        "MPS_COPY_NONE",
+        budget.test_one_path_where_there_is_no_budget_for_all,
+    ),
+    "one-for-all": (
+        "policy/steer_budget.h",
+        "(__u64)unit * paths)",
+        "(__u64)unit)",
+        budget.test_never_more_than_the_budget_and_little_less,
+    ),
+    "the-last-path-s": (
+        "policy/steer_budget.h",
+        "b->left * more +",
+        "",
+        budget.test_never_more_than_the_budget_and_little_less,
+    ),
+    "of-all-looks": (
+        "policy/steer_budget.h",
+        "b->left * more +",
+        "b->left +",
+        budget.test_never_more_than_the_budget_and_little_less,
+    ),
+    "amid": (
+        "policy/steer_budget.h",
+        "	if (c->pending)",
+        "	if (0)",
+        budget.test_new_data_comes_first,
+    ),
+    "asked-for-amid": (
+        "policy/steer_budget.h",
+        "v->bytes >= c->pending &&",
+        "",
+        budget.test_a_pass_is_asked_for_at_the_end_of_what_is_written,
+    ),
+    "asked-for-in-vain": (
+        "policy/steer_budget.h",
+        "&& mps_budget_pays(b, 1);",
+        ";",
+        budget.test_a_pass_is_asked_for_at_the_end_of_what_is_written,
+    ),
+    "of-every-mode": (
+        "policy/steer_budget.h",
+        "if (mode == MPS_STEER_REDUNDANT)",
+        "if (1)",
+        budget.test_whose_it_is,
     ),
 }
 

@@ -52,6 +52,8 @@ def test_rules_are_printed_as_they_are_read(rows):
         ("deadline none mode priority", "mode priority deadline none"),
         ("mode priority deadline 1500000us", "mode priority deadline 1500ms"),
         ("mode priority deadline 0ms", "mode priority deadline 0s"),
+        ("budget 20% mode redundant", "mode redundant budget 20%"),
+        ("mode redundant budget none", "mode redundant"),
         ("mode auto dscp 46", "dscp ef mode auto"),
         ("mode auto dscp EF", "dscp ef mode auto"),
         ("mark 32 mode auto", "mark 0x20 mode auto"),
@@ -74,6 +76,8 @@ def test_rules_in_other_words(rows, line, text):
         "name abcdefghijklmno device eth0 rank 99 weight 100 rtt 60s metered",
         "name a rank 0 metered cap 10G period month day 15 only block",
         "name a rank 0 cap 1500M period month",
+        "name a rank 0 loss 1%",
+        "name a rank 0 rtt 60s loss 50% metered",
         "name a rank 0 cap 1 period week",
         "name a rank 0 cap 1000000T period day",
         "name a local 10.0.0.0/8 remote 2001:db8::/32 id 255 remote-id 0 backup rank 3 rtt 150ms",
@@ -103,6 +107,11 @@ WRONG = {
     "dscp ef": (USAGE, "the rule has no mode"),
     "netns mode": (USAGE, "the rule has no mode"),
     "mode auto deadline 1s": (USAGE, "deadline: mode auto has none"),
+    "mode auto budget 5%": (USAGE, "budget: mode auto has none"),
+    "mode bpf_redundant budget none": (USAGE, "budget: mode bpf_redundant has none"),
+    "mode redundant budget 0%": (USAGE, "budget: not a percentage from 1% to 100%: 0%"),
+    "mode redundant budget 101%": (USAGE, "budget: not a percentage from 1% to 100%: 101%"),
+    "mode redundant budget 20": (USAGE, "budget: not a percentage from 1% to 100%: 20"),
     "port 4": (USAGE, "a rule has no field port"),
     "local 10.0.0.1/8": (USAGE, "more in the address than its first 8 bits"),
     "local 10.0.0.0/33": (USAGE, "the length of a prefix is 0 to 32"),
@@ -170,6 +179,10 @@ def test_what_is_wrong_is_named(rows, line):
         ("weight 0", "not a number from 1 to 100"),
         ("weight 101", "not a number from 1 to 100"),
         ("id 256", "not a number from 0 to 255"),
+        ("loss 0%", "not a percentage from 1% to 50%: 0%"),
+        ("loss 51%", "not a percentage from 1% to 50%: 51%"),
+        ("loss 2.5%", "not a percentage from 1% to 50%: 2.5%"),
+        ("loss %", "not a percentage from 1% to 50%: %"),
         ("rtt 0ms", "not a time like 200ms, more than 0"),
         ("name a cap 10G", "cap: path a has no period"),
         ("name a period month", "period: path a has no cap"),
@@ -234,11 +247,12 @@ def test_numbers_of_fields(rows):
         "dscp": [46],
         "uid": [7],
         "deadline": [1_000_000],
+        "budget": [0],
     }.items():
         assert [rows.lib.number_of(False, field.encode(), i) for i in range(len(numbers))] == (
             numbers
         ), field
-    line = "name a id 255 remote-id 3 rank 9 weight 7 rtt 5ms cap 5000G period month day 31"
+    line = "name a id 255 remote-id 3 rank 9 weight 7 rtt 5ms loss 3% cap 5000G period month day 31"
     assert rows.read(line, path=True)[0] == ""
     for field, number in {
         "id": 255,
@@ -246,6 +260,7 @@ def test_numbers_of_fields(rows):
         "rank": 9,
         "weight": 7,
         "rtt": 5000,
+        "loss": 3,
         "cap": 5 * 10**12,
         "day": 31,
     }.items():
