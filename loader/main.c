@@ -166,8 +166,9 @@ const struct command commands[] = {
 	  "Reads the container's state on stdin, as the OCI runtime specification has it, and\n"
 	  "selects the scheduler of the annotation mptcp.sched/name in its network namespace;\n"
 	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. It takes what is\n"
-	  "loaded, and loads what [containers] of " CONFIG_FILE " names. Where it\n"
-	  "fails the runtime does not start the container.",
+	  "loaded, and loads what `load` in [containers] of " CONFIG_FILE " names; with\n"
+	  "`allow` there it refuses all else than that names. Where it fails the runtime does not\n"
+	  "start the container.",
 	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
 	{ "monitor", "",
 	  "tell of schedulers, connections and paths of one namespace as things happen",

@@ -21,11 +21,12 @@
 static const char *const sections[NR_CONFIG_KINDS] = { "load", "paths", "rules",
 						       "root", "netns", "containers" };
 
-/* The one key of a section that has but one. */
-static const char *const only_key[NR_CONFIG_KINDS] = {
-	[CONFIG_RULES] = "rule",
-	[CONFIG_ROOT] = "scheduler",
-	[CONFIG_CONTAINERS] = "load",
+/* The keys of a section that has some and no others. */
+#define MAX_KEYS 2
+static const char *const keys_of[NR_CONFIG_KINDS][MAX_KEYS] = {
+	[CONFIG_RULES] = { "rule" },
+	[CONFIG_ROOT] = { "scheduler" },
+	[CONFIG_CONTAINERS] = { CONFIG_MAY_LOAD, CONFIG_MAY_ASK },
 };
 
 struct reader {
@@ -141,6 +142,16 @@ static void check_unique(struct reader *r, const struct config_line *l)
 	}
 }
 
+static bool is_key(int kind, const char *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_KEYS && keys_of[kind][i]; i++)
+		if (!strcmp(keys_of[kind][i], key))
+			return true;
+	return !i;
+}
+
 /* For libinih: one statement. Returns 0 where it is wrong. */
 static int take(void *data, const char *section, const char *name, const char *value)
 {
@@ -162,9 +173,10 @@ static int take(void *data, const char *section, const char *name, const char *v
 	split(r, l, value);
 	if (r->ret == EX_OK && !*l->key)
 		wrong(r, HINT_FORM, "there is no name before the =", "");
-	if (r->ret == EX_OK && only_key[kind] && strcmp(l->key, only_key[kind]))
+	if (r->ret == EX_OK && !is_key(kind, l->key))
 		wrong(r,
-		      "[rules] has one key, rule, and [root] has scheduler, and [containers] load",
+		      "[rules] has one key, rule, and [root] has scheduler; [containers] has load "
+		      "and allow",
 		      "no such key is known: ", l->key);
 	if (r->ret == EX_OK && (kind == CONFIG_ROOT || kind == CONFIG_NETNS))
 		check_selection(r, l);
@@ -212,15 +224,38 @@ enum exit_code config_read(struct config *c, const char *path)
 	return r.ret;
 }
 
-bool config_lets_load(const struct config *c, const char *word)
+static const struct config_line *for_containers(const struct config *c, const char *key)
 {
-	unsigned int i, w;
+	unsigned int i;
 
 	for (i = 0; i < c->nr; i++)
-		for (w = 0; c->line[i].kind == CONFIG_CONTAINERS && w < c->line[i].nr_words; w++)
-			if (!strcmp(c->line[i].word[w], word))
-				return true;
+		if (c->line[i].kind == CONFIG_CONTAINERS && !strcmp(c->line[i].key, key))
+			return &c->line[i];
+	return NULL;
+}
+
+static bool has_word(const struct config_line *l, const char *word)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->nr_words; i++)
+		if (!strcmp(l->word[i], word))
+			return true;
 	return false;
+}
+
+bool config_lets_load(const struct config *c, const char *word)
+{
+	const struct config_line *l = for_containers(c, CONFIG_MAY_LOAD);
+
+	return l && has_word(l, word);
+}
+
+bool config_lets_ask(const struct config *c, const char *word)
+{
+	const struct config_line *l = for_containers(c, CONFIG_MAY_ASK);
+
+	return !l || has_word(l, word);
 }
 
 void config_free(struct config *c)

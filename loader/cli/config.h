@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * /etc/mptcp-sched.conf: which schedulers are loaded, with which tunables, which namespace selects
- * which, and what annotations of containers may have loaded. Each statement is one line of an INI
- * file:
+ * which, and what annotations of containers may ask for and have loaded. It is an INI file, with a
+ * line for each statement:
  *
  *	[load]
  *	SCHEDULER or FILE = TUNABLE=VALUE ...
@@ -16,6 +16,7 @@
  *	rule = FIELD VALUE ...		as of `steer rule add`, in this order
  *	[containers]
  *	load = SCHEDULER ... [--reinject]
+ *	allow = SCHEDULER ... [--reinject]
  */
 #ifndef MPS_CONFIG_H
 #define MPS_CONFIG_H
@@ -38,6 +39,10 @@ enum config_kind {
 
 #define CONFIG_REINJECT "--reinject"
 
+/* The keys of CONFIG_CONTAINERS. */
+#define CONFIG_MAY_LOAD "load"
+#define CONFIG_MAY_ASK "allow"
+
 struct config_line {
 	enum config_kind kind;
 	unsigned int line;
@@ -59,6 +64,8 @@ void config_free(struct config *c);
 
 /* May an annotation have it loaded: a scheduler, or CONFIG_REINJECT? */
 bool config_lets_load(const struct config *c, const char *word);
+/* May an annotation ask for it, loaded or not? Without a list of what may be asked for: for all. */
+bool config_lets_ask(const struct config *c, const char *word);
 
 /* "FILE:LINE", for messages */
 const char *config_place(const struct config *c, unsigned int line, char *buf, size_t size);

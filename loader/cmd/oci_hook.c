@@ -30,7 +30,7 @@
 
 struct wish {
 	const char *id, *name;
-	bool reinject;
+	bool reinject, named;
 	pid_t pid;
 };
 
@@ -73,6 +73,7 @@ static enum exit_code read_wish(struct wish *w, output_t *state)
 				ret = read_annotation(w, key, value);
 		}
 	}
+	w->named = w->name;
 	if (ret == EX_OK && w->reinject && !w->name)
 		w->name = "default";
 	if (ret != EX_OK || !w->name)
@@ -97,6 +98,23 @@ static enum exit_code check_namespace(const struct wish *w, struct netns *ns)
 			     "it shares the host's network namespace, whose scheduler is not its "
 			     "to choose");
 	return ret;
+}
+
+static enum exit_code not_listed(const char *what, const char *how)
+{
+	return fail_on(EX_FAILED, what, how, CONFIG_FILE " does not let a container ask for it");
+}
+
+/* Early copies are the default scheduler's, so who may have these may have that. */
+static enum exit_code check_listed(const struct wish *w, const struct config *c)
+{
+	if (w->named && !config_lets_ask(c, w->name))
+		return not_listed(w->name,
+				  "name it there: [containers] " CONFIG_MAY_ASK " = SCHEDULER ...");
+	if (w->reinject && !config_lets_ask(c, CONFIG_REINJECT))
+		return not_listed(KEY_REINJECT, "name it there: [containers] " CONFIG_MAY_ASK
+						" = " CONFIG_REINJECT);
+	return EX_OK;
 }
 
 /* A pod's annotation is its author's, who has no say in what runs on the host. */
@@ -134,29 +152,39 @@ static void take_tunables(struct settings *to, const struct config *c, const cha
 }
 
 /* Loads what is not there, where the host's configuration has it so. */
-static enum exit_code provide(const struct wish *w)
+static enum exit_code provide(const struct wish *w, const struct config *c)
 {
 	struct settings settings = { 0 };
+	enum exit_code ret = check_allowed(w, c);
+	bool loaded;
+
+	if (ret == EX_OK && !kern_has_sched(w->name))
+		take_tunables(&settings, c, w->name);
+	return ret == EX_OK ? select_prepare(w->name, &settings, &loaded) : ret;
+}
+
+static bool is_all_there(const struct wish *w)
+{
+	return kern_has_sched(w->name) && (!w->reinject || is_there(REINJECT_PIN));
+}
+
+/*
+ * By the host's configuration. Where that has a slip nothing is granted: it may be in the list of
+ * what may be asked for.
+ */
+static enum exit_code allow(const struct wish *w)
+{
 	struct config config = { 0 };
 	enum exit_code ret = EX_OK;
-	bool loaded;
 
 	if (is_there(CONFIG_FILE))
 		ret = config_read(&config, CONFIG_FILE);
 	if (ret == EX_OK)
-		ret = check_allowed(w, &config);
-	if (ret == EX_OK && !kern_has_sched(w->name))
-		take_tunables(&settings, &config, w->name);
-	if (ret == EX_OK)
-		ret = select_prepare(w->name, &settings, &loaded);
+		ret = check_listed(w, &config);
+	if (ret == EX_OK && !is_all_there(w))
+		ret = provide(w, &config);
 	config_free(&config);
 	return ret;
-}
-
-/* The host's configuration matters where something has to be loaded, and only there. */
-static bool is_all_there(const struct wish *w)
-{
-	return kern_has_sched(w->name) && (!w->reinject || is_there(REINJECT_PIN));
 }
 
 static enum exit_code grant(const struct wish *w, const struct args *args)
@@ -172,8 +200,8 @@ static enum exit_code grant(const struct wish *w, const struct args *args)
 		ret = check_namespace(w, &ns);
 	if (ret == EX_OK)
 		ret = lock_take(args->timeout);
-	if (ret == EX_OK && !is_all_there(w))
-		ret = provide(w);
+	if (ret == EX_OK)
+		ret = allow(w);
 	if (ret == EX_OK)
 		ret = select_in(&ns, w->name, w->reinject, &done);
 	if (done.gone)

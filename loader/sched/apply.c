@@ -179,10 +179,8 @@ static enum exit_code check_load(struct apply *a, const struct config_line *l)
 	return EX_OK;
 }
 
-static enum exit_code check_use(struct apply *a, const struct config_line *l)
+static enum exit_code check_known(struct apply *a, const char *name)
 {
-	const char *name = l->word[0];
-
 	if (is_listed(a, name))
 		return EX_OK;
 	/* else it was registered by somebody else, or is the kernel's */
@@ -193,11 +191,30 @@ static enum exit_code check_use(struct apply *a, const struct config_line *l)
 		       "kernel");
 }
 
+static enum exit_code check_use(struct apply *a, const struct config_line *l)
+{
+	return check_known(a, l->word[0]);
+}
+
+/* What may be asked for may be of [load] or of the kernel, too. */
+static enum exit_code check_asked(struct apply *a, const struct config_line *l)
+{
+	enum exit_code ret = EX_OK;
+	unsigned int i;
+
+	for (i = 0; i < l->nr_words && ret == EX_OK; i++)
+		if (strcmp(l->word[i], CONFIG_REINJECT))
+			ret = check_known(a, l->word[i]);
+	return ret;
+}
+
 /* Nothing is done about it here, but a slip is to be found before a container does. */
 static enum exit_code check_containers(struct apply *a, const struct config_line *l)
 {
 	unsigned int i;
 
+	if (!strcmp(l->key, CONFIG_MAY_ASK))
+		return check_asked(a, l);
 	for (i = 0; i < l->nr_words; i++)
 		if (strcmp(l->word[i], CONFIG_REINJECT) && !builtin_find(l->word[i]))
 			return fail_on(EX_FAILED, l->word[i],

@@ -23,7 +23,8 @@ static void check_line(const struct config *c, unsigned int n)
 	if (l->kind == CONFIG_RULES)
 		claim(!strcmp(l->key, "rule"), "[rules] has one key");
 	if (l->kind == CONFIG_CONTAINERS)
-		claim(!strcmp(l->key, "load"), "[containers] has one key");
+		claim(!strcmp(l->key, "load") || !strcmp(l->key, "allow"),
+		      "[containers] has two keys");
 	if (selects)
 		claim(l->nr_words == 1U + l->reinject, "one scheduler");
 	if (selects && l->reinject)
@@ -111,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ret == EX_OK)
 		read_again(&c, json);
 	config_lets_load(&c, CONFIG_REINJECT);
+	config_lets_ask(&c, CONFIG_REINJECT);
 	config_free(&c);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * The state of a container on stdin of `oci-hook` (loader/cmd/oci_hook.c). What would change the
  * machine stands in here and says what it was asked for. Claims: nothing is selected but what the
  * annotations ask for, for a process that the state names, in a namespace that is not the host's,
- * and loaded only where the configuration lets it.
+ * where the configuration lets them, and loaded only where it lets that.
  */
 #define netns_resolve its_netns
 #define netns_is_hosts it_is_the_hosts
@@ -15,6 +15,7 @@
 #define builtin_find comes_with_it
 #define config_read read_config
 #define config_lets_load lets_load
+#define config_lets_ask lets_ask
 #include "../../loader/cmd/oci_hook.c"
 #include "said.h"
 
@@ -76,6 +77,11 @@ bool lets_load(const struct config *c, const char *word)
 	return world & 32;
 }
 
+bool lets_ask(const struct config *c, const char *word)
+{
+	return !(world & 64);
+}
+
 static const char *annotation(const char *key)
 {
 	struct json_object *all, *one;
@@ -108,6 +114,7 @@ enum exit_code select_nothing(const struct netns *ns, const char *name, bool rei
 	claim(reinject == (copies && !strcmp(copies, "true")), "with copies where they were");
 	claim(wanted || reinject, "and something was");
 	claim(!(world & 2) && locked && resolved, "not for the host, and one at a time");
+	claim(!(world & 64), "and only what may be asked for");
 	snprintf(done->before, sizeof(done->before), "default");
 	return EX_OK;
 }

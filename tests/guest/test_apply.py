@@ -198,6 +198,8 @@ WRONG = {
     "more behind a section": ("[load] bpf_ecf =\n", 1, "more behind", "netns"),
     "unknown key for containers": ("[containers]\nbpf_ecf =\n", 2, "no such key is known: bpf_ecf", "load"),
     "a file for containers": ("[containers]\nload = bpf_ecf /x.o\n", 2, "no such scheduler comes", "list"),
+    "no such scheduler for containers": (
+        "[containers]\nallow = default --reinject bpf_nosuch\n", 2, "no such scheduler is in .load.", "add it"),
     "no section": ("bpf_ecf =\n", 1, "in no section: bpf_ecf", "load"),
     "no statement": ("[load]\n\nbpf_ecf\n", 3, "neither .SECTION. nor KEY = VALUE", "KEY"),
     "no name": ("[load]\n= beta=1\n", 2, "no name", "KEY"),
@@ -248,7 +250,10 @@ def test_a_file_that_is_wrong_changes_nothing(case, conf, net, suffix):
 
 def test_what_containers_may_have_is_not_applied(conf, net):
     before = state(net)
-    assert told(apply(conf("[containers]\nload = bpf_ecf --reinject\n"))) == []
+    assert (
+        told(apply(conf("[containers]\nload = bpf_ecf --reinject\nallow = bpf_ecf default\n")))
+        == []
+    )
     assert state(net) == before
 
 

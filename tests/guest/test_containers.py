@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from command import PROGRAM, ok, sched, stats
 from containers import HOOK, SENDER, SYSCTL, Crun, Podman
 from hygiene import KernelLog
-from lab import Netns, run
+from lab import Netns, run, until
 from test_errors import state
 from traffic import listen
 
@@ -214,10 +215,46 @@ def test_what_is_allowed_has_the_tunables_of_the_host(runtimes, none_loaded, con
     assert beta["value"] == 0.5
 
 
-def test_what_is_loaded_needs_no_configuration(runtimes, both_loaded, configured):
-    configured("nonsense\n")
+def test_what_is_loaded_needs_no_configuration(runtimes, both_loaded):
     made = runtimes(Crun("plain", ("sleep", "600"), annotations={NAME: "bpf_ecf"}))
     assert made.started.returncode == 0
+
+
+REINJECT = "mptcp.sched/reinject"
+# of what is loaded
+NOT_LISTED = {
+    "another": ("allow = bpf_minrtt --reinject", {NAME: "bpf_ecf"}, "bpf_ecf: /etc/"),
+    "none": ("allow =", {NAME: "bpf_ecf"}, "does not let a container ask for it"),
+    "none, though it may be loaded": ("allow =\nload = bpf_ecf", {NAME: "bpf_ecf"}, "ask for it"),
+    "the kernel's own": ("allow = bpf_ecf", {NAME: "default"}, "default: /etc/"),
+    "early copies": ("allow = default", {REINJECT: "true"}, "mptcp.sched/reinject: /etc/"),
+    "nobody knows": ("allow = bpf_ecf\n[nets]", {NAME: "bpf_ecf"}, "no such section is known"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_LISTED)
+def test_what_is_not_listed_is_refused(case, both_loaded, configured):
+    """By one line of the hook; no namespace is looked for, and nothing changes."""
+    lines, annotations, reason = NOT_LISTED[case]
+    configured(f"[containers]\n{lines}\n")
+    net = Netns()
+    process = subprocess.Popen(["ip", "netns", "exec", net.name, "sleep", "600"])
+    try:
+        until(lambda: os.stat(f"/proc/{process.pid}/ns/net").st_ino == net.inode, 10, "it is there")
+        before = state(net)
+        told = json.dumps({"id": "c", "pid": process.pid, "annotations": annotations})
+        refused = run(PROGRAM, "oci-hook", stdin=told, check=False)
+        assert refused.returncode == 1 and not refused.stdout
+        assert reason in refused.stderr and refused.stderr.count("error") <= 1, refused.stderr
+        assert state(net) == before
+        # what is listed is granted, as all is where there is no list
+        for granted in ("allow = bpf_ecf --reinject default", "load ="):
+            configured(f"[containers]\n{granted}\n")
+            run(PROGRAM, "oci-hook", stdin=told.replace("true", "false"))
+    finally:
+        process.kill()
+        process.wait()
+        net.close()
 
 
 BAD = {
