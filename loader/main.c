@@ -149,7 +149,7 @@ const struct command commands[] = {
 	  NULL, 0, 1, 2, CAPS_LOOK, cmd_get },
 	{ "steer", "[rule|path|account] VERB ...",
 	  "rules and paths of bpf_steer: which connection goes where", steer_details,
-	  OPT_BIT(TIMEOUT), 1, MAX_WORDS, CAPS_STEER, cmd_steer },
+	  OPT_BIT(TIMEOUT) | OPT_BIT(COMMAND), 1, MAX_WORDS, CAPS_STEER, cmd_steer },
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,

@@ -46,6 +46,8 @@ const struct opt opts[NR_OPTS] = {
 			    "this one, with these TUNABLE=VALUE; may be given several times" },
 	[OPT_DIFFERENCES] = { "differences", 'd', "NUMBER",
 			      "list so many decisions that are not the same" },
+	[OPT_COMMAND] = { "command", 0, "WORDS",
+			  "of `push`: what runs a command at the peer, as `podman exec -i web`" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -180,6 +182,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_RECORD:
 		args->record = value;
+		break;
+	case OPT_COMMAND:
+		args->command = value;
 		break;
 	case OPT_ANONYMISE:
 		args->anonymise = true;

@@ -36,6 +36,7 @@ enum opt_id {
 	OPT_ANONYMISE,
 	OPT_SCHEDULER,
 	OPT_DIFFERENCES,
+	OPT_COMMAND,
 	NR_OPTS
 };
 
@@ -73,6 +74,7 @@ struct args {
 	unsigned int limit, sample, differences; /* 0: none */
 	bool each_path, anonymise;
 	const char *record;
+	const char *command;
 	const char *scheduler[MAX_SCHEDULERS];
 	unsigned int nr_schedulers;
 	char **argv; /* of the whole command */

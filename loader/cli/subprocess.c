@@ -156,14 +156,18 @@ static void last_line(struct stream *s, char *line, size_t size)
 	snprintf(line, size, "%s", nl ? nl + 1 : s->buf);
 }
 
-static int spawn(pid_t *pid, const char *path, char *const argv[], int out, int errors)
+/* in: what it reads, -1: nothing */
+static int spawn(pid_t *pid, const char *path, char *const argv[], int in, int out, int errors)
 {
 	posix_spawn_file_actions_t files;
 	int err = posix_spawn_file_actions_init(&files);
 
 	if (err)
 		return -err;
-	err = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	if (in < 0)
+		err = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	else
+		err = posix_spawn_file_actions_adddup2(&files, in, 0);
 	if (!err)
 		err = posix_spawn_file_actions_adddup2(&files, out, 1);
 	if (!err)
@@ -200,8 +204,8 @@ static void close_stream(struct stream *s)
 	free(s->buf);
 }
 
-int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
-		   unsigned int timeout_ms, size_t limit)
+int subprocess_feed(struct subprocess *c, const char *path, char *const argv[], int in,
+		    unsigned int timeout_ms, size_t limit)
 {
 	struct stream out, errors;
 	const int to_out = open_stream(&out, limit, false);
@@ -211,7 +215,7 @@ int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
 
 	memset(c, 0, sizeof(*c));
 	if (!err)
-		err = spawn(&pid, path, argv, to_out, to_errors);
+		err = spawn(&pid, path, argv, in, to_out, to_errors);
 	/* or there would be no end of either */
 	if (to_out >= 0)
 		close(to_out);
@@ -228,4 +232,10 @@ int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
 	close_stream(&out);
 	close_stream(&errors);
 	return err;
+}
+
+int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
+		   unsigned int timeout_ms, size_t limit)
+{
+	return subprocess_feed(c, path, argv, -1, timeout_ms, limit);
 }

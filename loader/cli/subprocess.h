@@ -22,4 +22,8 @@ struct subprocess {
 int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
 		   unsigned int timeout_ms, size_t limit);
 
+/* The same, of a program that reads this file. */
+int subprocess_feed(struct subprocess *c, const char *path, char *const argv[], int in,
+		    unsigned int timeout_ms, size_t limit);
+
 #endif /* MPS_SUBPROCESS_H */

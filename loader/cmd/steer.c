@@ -14,6 +14,7 @@
 #include "sched/steer_verbs.h"
 
 #define HINT_STEER "`" PROGRAM " help steer` shows how"
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@:[]%/"
 
 /* What the words ask for: read as far as that goes without the tables. */
 struct request {
@@ -21,7 +22,9 @@ struct request {
 	unsigned int number;		/* delete_rule; add_rule: 0 or where, then which it is */
 	struct mps_steer_rule rule;	/* add_rule */
 	struct mps_steer_path path;	/* add_path */
-	struct mps_steer_table *tables; /* replace */
+	struct mps_steer_table *tables; /* replace, replace_paths */
+	char *channel;			/* push */
+	const char *command;		/* of the option of that name, or NULL */
 	struct steer_asked asked;	/* test */
 };
 
@@ -149,14 +152,51 @@ static enum exit_code change_flush(struct mps_steer_table *t, struct request *q)
 	return change_flush_paths(t, q);
 }
 
-static enum exit_code parse_replace(struct request *q, const char *const *word, unsigned int nr)
+static enum exit_code read_tables(struct request *q, const char *file,
+				  enum exit_code (*read)(struct mps_steer_table *t,
+							 const char *path))
 {
-	ERROR_ABOUT("read", word[0]);
+	ERROR_ABOUT("read", file);
 
 	q->tables = calloc(1, sizeof(*q->tables));
 	if (!q->tables)
 		out_of_memory();
-	return steer_from_file(q->tables, word[0]);
+	return read(q->tables, file);
+}
+
+static enum exit_code parse_replace(struct request *q, const char *const *word, unsigned int nr)
+{
+	return read_tables(q, word[0], steer_from_file);
+}
+
+static enum exit_code parse_replace_paths(struct request *q, const char *const *word,
+					  unsigned int nr)
+{
+	return read_tables(q, word[0], steer_paths_from);
+}
+
+static enum exit_code change_replace_paths(struct mps_steer_table *t, struct request *q)
+{
+	steer_replace_paths(t, q->tables);
+	return EX_OK;
+}
+
+static enum exit_code parse_push(struct request *q, const char *const *word, unsigned int nr)
+{
+	if (!nr == !q->command)
+		return fail(EX_USAGE, HINT_STEER, "it takes HOST or --command, one of them");
+	/* for ssh that would be an option, and for the shell all else would be more than a name */
+	if (nr && (*word[0] == '-' || word[0][strspn(word[0], HOST_CHARACTERS)]))
+		return fail(EX_USAGE, "give one as for ssh, or --command", "not a host: %s",
+			    word[0]);
+	if (asprintf(&q->channel, "%s%s", nr ? "ssh " : "", nr ? word[0] : q->command) < 0)
+		out_of_memory();
+	return EX_OK;
+}
+
+static enum exit_code look_push(const struct steer_table *s, struct request *q)
+{
+	return steer_push(s->t, q->channel);
 }
 
 static enum exit_code change_replace(struct mps_steer_table *t, struct request *q)
@@ -221,13 +261,14 @@ static const struct {
 
 /*
  * parse: NULL: it takes no words; change: of the tables, NULL: none; act: what is done otherwise;
- * show: of what is in place.
+ * show: of what is in place; look: the same, of what may fail, without the lock.
  */
 static const struct {
 	enum exit_code (*parse)(struct request *q, const char *const *word, unsigned int nr);
 	enum exit_code (*change)(struct mps_steer_table *t, struct request *q);
 	void (*show)(const struct steer_table *s, const struct request *q);
 	enum exit_code (*act)(struct steer_table *s, struct request *q);
+	enum exit_code (*look)(const struct steer_table *s, struct request *q);
 } actions[NR_VERBS] = {
 	[VERB_list] = { NULL, NULL, show_list, NULL },
 	[VERB_list_rules] = { NULL, NULL, show_list_rules, NULL },
@@ -239,6 +280,8 @@ static const struct {
 	[VERB_flush] = { NULL, change_flush, NULL, NULL },
 	[VERB_flush_rules] = { NULL, change_flush_rules, NULL, NULL },
 	[VERB_flush_paths] = { NULL, change_flush_paths, NULL, NULL },
+	[VERB_replace_paths] = { parse_replace_paths, change_replace_paths, NULL, NULL },
+	[VERB_push] = { parse_push, .look = look_push },
 	[VERB_replace] = { parse_replace, change_replace, NULL, NULL },
 	[VERB_show_accounts] = { NULL, NULL, show_all_accounts, NULL },
 	[VERB_save_accounts] = { NULL, NULL, NULL, account_save },
@@ -273,7 +316,7 @@ static enum exit_code parse(enum verb v, struct request *q, const char *const *w
 
 	if (nr && !*words)
 		return fail(EX_USAGE, HINT_STEER, "it takes nothing more: %s", word[0]);
-	if (*words && ((!nr && strcmp(words, " [NAME]")) || (nr > 1 && !strstr(words, "..."))))
+	if (*words && ((!nr && words[1] != '[') || (nr > 1 && !strstr(words, "..."))))
 		return fail(EX_USAGE, HINT_STEER, "it takes%s", words);
 	return actions[v].parse ? actions[v].parse(q, word, nr) : EX_OK;
 }
@@ -289,6 +332,8 @@ static enum exit_code run(enum verb v, struct request *q)
 		ret = steer_table_put(&s);
 	if (ret == EX_OK && actions[v].act)
 		ret = actions[v].act(&s, q);
+	if (ret == EX_OK && actions[v].look)
+		ret = actions[v].look(&s, q);
 	if (ret == EX_OK && actions[v].show)
 		actions[v].show(&s, q);
 	if (ret == EX_OK && actions[v].change)
@@ -305,7 +350,7 @@ enum exit_code cmd_steer(const struct args *args)
 	const enum verb v = find_verb(args->word, used);
 	const char *whole = v == VERB_test ? "connection" : "tables";
 	const char *object = used > 1 ? args->word[0] : whole;
-	struct request q = { 0 };
+	struct request q = { .command = args->command };
 	enum exit_code ret;
 
 	ERROR_ABOUT(v == NR_VERBS ? "steer" : args->word[used - 1],
@@ -313,11 +358,14 @@ enum exit_code cmd_steer(const struct args *args)
 	if (v == NR_VERBS)
 		return fail(EX_USAGE, HINT_STEER, "no such thing to do%s%s", used > 1 ? ": " : "",
 			    used > 1 ? args->word[1] : "");
+	if (q.command && v != VERB_push)
+		return fail(EX_USAGE, HINT_STEER, "--command is for push");
 	ret = parse(v, &q, args->word + used, args->nr_words - used);
 	if (ret == EX_OK && (actions[v].change || actions[v].act))
 		ret = lock_take(args->timeout);
 	if (ret == EX_OK)
 		ret = run(v, &q);
 	free(q.tables);
+	free(q.channel);
 	return ret;
 }

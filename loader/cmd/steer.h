@@ -22,4 +22,10 @@ void output_account(output_t *item, const struct steer_table *s, const struct mp
 		    char *comment, size_t size);
 void show_accounts(const struct steer_table *s);
 
+/*
+ * steer_push.c. The paths go to the peer by this channel, a command of the shell in front of the
+ * one that is run there.
+ */
+enum exit_code steer_push(const struct mps_steer_table *t, const char *channel);
+
 #endif /* MPS_CMD_STEER_H */

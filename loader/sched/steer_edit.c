@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/args.h"
 #include "cli/input.h"
 #include "sched/steer_edit.h"
@@ -11,6 +12,8 @@
 
 #define HINT_NUMBERS "`" PROGRAM " steer list` shows the numbers"
 #define HINT_FILE "`" PROGRAM " steer list` prints one"
+#define END_LINE STEER_END "\n"
+#define HINT_END "the channel broke, and nothing has changed: send it again"
 #define HINT_LINE "a line is `rule FIELD VALUE ...` or `path FIELD VALUE ...`"
 
 enum exit_code steer_add_rule(struct mps_steer_table *t, const struct mps_steer_rule *r,
@@ -86,6 +89,13 @@ enum exit_code steer_delete_path(struct mps_steer_table *t, const char *name)
 	return EX_OK;
 }
 
+void steer_replace_paths(struct mps_steer_table *t, const struct mps_steer_table *with)
+{
+	memcpy(t->path, with->path, sizeof(t->path));
+	t->nr_paths = with->nr_paths;
+	t->weighted = with->weighted;
+}
+
 void steer_replace(struct mps_steer_table *t, const struct mps_steer_table *with)
 {
 	const __u32 generation = t->generation;
@@ -148,17 +158,48 @@ enum exit_code steer_from_text(struct mps_steer_table *t, const char *path, char
 	return ret;
 }
 
+/* stdin: "-" is that, and ends with STEER_END. */
+static enum exit_code read_text(const char *path, bool stdin_too, char **text)
+{
+	const bool is_stdin = stdin_too && !strcmp(path, "-");
+	enum exit_code ret;
+	size_t len = 0;
+	char *end;
+
+	ret = is_stdin ? input_read(HINT_FILE, STDIN_FILENO, INPUT_CONFIG, text, &len)
+		       : input_file(path, HINT_FILE, INPUT_CONFIG, text, &len);
+	if (ret == EX_OK && strlen(*text) != len)
+		return fail(EX_FAILED, HINT_FILE, "there is a NUL character in the file");
+	if (ret != EX_OK || !is_stdin)
+		return ret;
+	end = *text + len - (len > strlen(END_LINE) ? strlen(END_LINE) : len);
+	if (strcmp(end, END_LINE) || (end > *text && end[-1] != '\n'))
+		return fail(EX_FAILED, HINT_END, "stdin ended before its last line, " STEER_END);
+	*end = '\0';
+	return EX_OK;
+}
+
 enum exit_code steer_from_file(struct mps_steer_table *t, const char *path)
 {
 	char *text = NULL;
-	enum exit_code ret;
-	size_t len = 0;
+	enum exit_code ret = read_text(path, false, &text);
 
-	ret = input_file(path, HINT_FILE, INPUT_CONFIG, &text, &len);
-	if (ret == EX_OK && strlen(text) != len)
-		ret = fail(EX_FAILED, HINT_FILE, "there is a NUL character in the file");
 	if (ret == EX_OK)
 		ret = steer_from_text(t, path, text);
+	free(text);
+	return ret;
+}
+
+enum exit_code steer_paths_from(struct mps_steer_table *t, const char *path)
+{
+	char *text = NULL;
+	enum exit_code ret = read_text(path, true, &text);
+
+	if (ret == EX_OK)
+		ret = steer_from_text(t, path, text);
+	if (ret == EX_OK && t->nr_rules)
+		ret = fail(EX_FAILED, "`" PROGRAM " steer replace` takes both",
+			   "there are rules among the paths");
 	free(text);
 	return ret;
 }

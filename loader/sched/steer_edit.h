@@ -15,6 +15,15 @@ enum exit_code steer_delete_rule(struct mps_steer_table *t, unsigned int number)
 void steer_replace(struct mps_steer_table *t, const struct mps_steer_table *with);
 enum exit_code steer_delete_path(struct mps_steer_table *t, const char *name);
 
+/* A line that ends what comes through a channel: without it something was cut off. */
+#define STEER_END "end"
+
+/* The paths become those of `with`, and the rules stay. */
+void steer_replace_paths(struct mps_steer_table *t, const struct mps_steer_table *with);
+
+/* Paths alone, from a file, or, "-", from stdin up to STEER_END. */
+enum exit_code steer_paths_from(struct mps_steer_table *t, const char *path);
+
 /* Both tables from a file: a line "rule ..." or "path ..." each. */
 enum exit_code steer_from_file(struct mps_steer_table *t, const char *path);
 /* The same from what is in it, which is changed. path: for errors. */

@@ -16,6 +16,10 @@
 	X(flush, "flush", "", "all rules and paths go")                                            \
 	X(flush_rules, "rule flush", "", "all rules go")                                           \
 	X(flush_paths, "path flush", "", "all paths go")                                           \
+	X(replace_paths, "path replace", " -|FILE",                                                \
+	  "all paths at once; from stdin, -, up to a line `end`")                                  \
+	X(push, "push", " [HOST]",                                                                 \
+	  "the paths to a peer that sends here, as it sees them: by ssh, or by --command")         \
 	X(replace, "replace", " FILE", "both tables at once; a line begins with rule or path")     \
 	X(show_accounts, "account show", "", "bytes of each path, of its period where it has one") \
 	X(save_accounts, "account save", "",                                                       \
