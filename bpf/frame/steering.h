@@ -11,8 +11,10 @@
 #include "kernel/writer.h"
 #include "policy/match.h"
 #include "policy/steer.h"
+#include "state/steer_option.h"
 
 #define MPS_CHOICE_BYTES MPS_STEER_POLICY_BYTES
+#define BPF_F_CLONE (1U << 9)
 
 enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_ARRAY_OF_MAPS = 12 };
 
@@ -30,6 +32,22 @@ struct {
 	__type(key, __u32);
 	__array(values, struct mps_steer_tables);
 } mps_steer_v3 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct mps_steer_wish);
+} mps_wish_v1 SEC(".maps");
+
+/* By the socket's option: enum mps_steer_mode from 1 on; 0: the rules say which. */
+static __always_inline __u32 mps_steer_wish(struct mptcp_sock *msk)
+{
+	const struct mps_steer_wish *wish =
+		bpf_sk_storage_get(&mps_wish_v1, (struct sock *)msk, NULL, 0);
+
+	return wish && wish->mode <= MPS_NR_STEER_MODES ? wish->mode : 0;
+}
 
 /* NULL: user space has written none. It stays as it is until this program ends. */
 static __always_inline struct mps_steer_table *mps_steer_table(void)

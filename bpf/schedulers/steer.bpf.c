@@ -275,16 +275,21 @@ MPS_POLICY(steer_redundant, .pick = redundant_pick, .fills_queues = true,
 	   .too_early = mps_redundant_too_early, .ends_burst = redundant_ends,
 	   .sndbuf = redundant_room);
 
-/* The rule, and what it says: by these tables. */
+/* The rule, and what it says: by these tables. In front of all: what the socket's option says. */
 __noinline int steer_classify(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_store *st MPS_ARG,
 			      const struct mps_steer_table *t MPS_ARG)
 {
 	struct mptcp_subflow_context *subflow;
 	struct mps_steer_key k;
-	__u32 rule, mode = MPS_STEER_AUTO, budget = 0;
+	__u32 rule = 0, mode = MPS_STEER_AUTO, budget = 0;
+	const __u32 wish = mps_steer_wish(msk);
 
-	mps_read_key(&k, msk);
-	rule = mps_steer_find_rule(t, &k);
+	if (wish) {
+		mode = wish - 1;
+	} else {
+		mps_read_key(&k, msk);
+		rule = mps_steer_find_rule(t, &k);
+	}
 	if (rule - 1 < MPS_STEER_RULES) {
 		mode = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].mode;
 		budget = t->rule[(rule - 1) & (MPS_STEER_RULES - 1)].budget;

@@ -48,6 +48,7 @@ const struct opt opts[NR_OPTS] = {
 			      "list so many decisions that are not the same" },
 	[OPT_COMMAND] = { "command", 0, "WORDS",
 			  "of `push`: what runs a command at the peer, as `podman exec -i web`" },
+	[OPT_CGROUP] = { "cgroup", 0, "PATH", "of `option`: below /sys/fs/cgroup" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -185,6 +186,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_COMMAND:
 		args->command = value;
+		break;
+	case OPT_CGROUP:
+		args->cgroup = value;
 		break;
 	case OPT_ANONYMISE:
 		args->anonymise = true;

@@ -37,6 +37,7 @@ enum opt_id {
 	OPT_SCHEDULER,
 	OPT_DIFFERENCES,
 	OPT_COMMAND,
+	OPT_CGROUP,
 	NR_OPTS
 };
 
@@ -74,7 +75,7 @@ struct args {
 	unsigned int limit, sample, differences; /* 0: none */
 	bool each_path, anonymise;
 	const char *record;
-	const char *command;
+	const char *command, *cgroup;
 	const char *scheduler[MAX_SCHEDULERS];
 	unsigned int nr_schedulers;
 	char **argv; /* of the whole command */

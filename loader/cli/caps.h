@@ -31,6 +31,7 @@
 	  "quote the kernel's reason where it refuses the module")                                \
 	X(PINS, DAC_OVERRIDE, "where /sys/fs/bpf or /run belongs to another user",                \
 	  "make and remove pins and the lock there")                                              \
+	X(OPTION, NET_ADMIN, "for `option`", "attach programs to a cgroup")                       \
 	X(OTHERS_PINS, DAC_OVERRIDE, "for schedulers that another user has pinned",               \
 	  "tell that they are pinned: the kernel opens a pin for writing only")
 
@@ -56,7 +57,8 @@ enum cap_need {
 #define CAPS_CHANGE (CAPS_STATS | CAPS_LOAD | CAP_BIT(SYSCTL))
 
 /* Namespaces are named by rules. */
-#define CAPS_STEER (CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(PROCESSES) | CAP_BIT(PINS))
+#define CAPS_STEER \
+	(CAP_BIT(LOOKUP) | CAP_BIT(PROGRAM) | CAP_BIT(PROCESSES) | CAP_BIT(PINS) | CAP_BIT(OPTION))
 
 /* With the others: a command in a program of its own, which drops the rest itself. */
 #define CAPS_APART (1U << 31)

@@ -24,7 +24,8 @@ struct request {
 	struct mps_steer_path path;	/* add_path */
 	struct mps_steer_table *tables; /* replace, replace_paths */
 	char *channel;			/* push */
-	const char *command;		/* of the option of that name, or NULL */
+	const char *command, *cgroup;	/* of the options of that name, or NULL */
+	bool off;			/* option */
 	struct steer_asked asked;	/* test */
 };
 
@@ -194,6 +195,21 @@ static enum exit_code parse_push(struct request *q, const char *const *word, uns
 	return EX_OK;
 }
 
+static enum exit_code parse_option(struct request *q, const char *const *word, unsigned int nr)
+{
+	q->off = nr;
+	if (nr && strcmp(word[0], "off"))
+		return fail(EX_USAGE, HINT_STEER, "neither off nor nothing: %s", word[0]);
+	if (nr && !q->cgroup)
+		return fail(EX_USAGE, HINT_STEER, "say for which: --cgroup PATH");
+	return EX_OK;
+}
+
+static enum exit_code act_option(struct steer_table *s, struct request *q)
+{
+	return steer_option(s, q->cgroup, q->off);
+}
+
 static enum exit_code look_push(const struct steer_table *s, struct request *q)
 {
 	return steer_push(s->t, q->channel);
@@ -282,6 +298,7 @@ static const struct {
 	[VERB_flush_paths] = { NULL, change_flush_paths, NULL, NULL },
 	[VERB_replace_paths] = { parse_replace_paths, change_replace_paths, NULL, NULL },
 	[VERB_push] = { parse_push, .look = look_push },
+	[VERB_option] = { parse_option, .act = act_option },
 	[VERB_replace] = { parse_replace, change_replace, NULL, NULL },
 	[VERB_show_accounts] = { NULL, NULL, show_all_accounts, NULL },
 	[VERB_save_accounts] = { NULL, NULL, NULL, account_save },
@@ -350,7 +367,7 @@ enum exit_code cmd_steer(const struct args *args)
 	const enum verb v = find_verb(args->word, used);
 	const char *whole = v == VERB_test ? "connection" : "tables";
 	const char *object = used > 1 ? args->word[0] : whole;
-	struct request q = { .command = args->command };
+	struct request q = { .command = args->command, .cgroup = args->cgroup };
 	enum exit_code ret;
 
 	ERROR_ABOUT(v == NR_VERBS ? "steer" : args->word[used - 1],
@@ -358,8 +375,8 @@ enum exit_code cmd_steer(const struct args *args)
 	if (v == NR_VERBS)
 		return fail(EX_USAGE, HINT_STEER, "no such thing to do%s%s", used > 1 ? ": " : "",
 			    used > 1 ? args->word[1] : "");
-	if (q.command && v != VERB_push)
-		return fail(EX_USAGE, HINT_STEER, "--command is for push");
+	if ((q.command && v != VERB_push) || (q.cgroup && v != VERB_option))
+		return fail(EX_USAGE, HINT_STEER, "--command is for push, --cgroup for option");
 	ret = parse(v, &q, args->word + used, args->nr_words - used);
 	if (ret == EX_OK && (actions[v].change || actions[v].act))
 		ret = lock_take(args->timeout);

@@ -28,4 +28,7 @@ void show_accounts(const struct steer_table *s);
  */
 enum exit_code steer_push(const struct mps_steer_table *t, const char *channel);
 
+/* steer_option.c. For a cgroup, on or off; NULL: shows for which it is. */
+enum exit_code steer_option(struct steer_table *s, const char *cgroup, bool off);
+
 #endif /* MPS_CMD_STEER_H */

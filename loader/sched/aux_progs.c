@@ -244,7 +244,7 @@ static int take(struct aux_pins *p, const char *file)
 {
 	int fd, err;
 
-	if (p->nr == MAX_AUX_PROGS)
+	if (p->nr == MAX_AUX_PINS)
 		return -E2BIG;
 	snprintf(p->pin[p->nr].path, sizeof(p->pin[p->nr].path), PIN_DIR "/%s", file);
 	fd = bpf_obj_get(p->pin[p->nr].path);

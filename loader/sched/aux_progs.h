@@ -43,12 +43,15 @@ void aux_progs_keep(struct aux_progs *a);
 /* A file in the way of a pin? */
 enum exit_code aux_progs_check_pins(const struct object *o);
 
+/* Those of other programs that go with a scheduler are among them: sched/steer_option.h. */
+#define MAX_AUX_PINS (MAX_AUX_PROGS + 32)
+
 /* Taken out of PIN_DIR, but attached until they are let go. */
 struct aux_pins {
 	struct {
 		char path[512];
 		int fd;
-	} pin[MAX_AUX_PROGS];
+	} pin[MAX_AUX_PINS];
 	unsigned int nr;
 };
 

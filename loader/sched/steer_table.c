@@ -141,6 +141,19 @@ static bool find(struct steer_table *s)
 	return sched;
 }
 
+int steer_map(const char *name, __u32 type, __u32 value_size)
+{
+	const struct sched *sched;
+	struct registry r;
+	int fd;
+
+	registry_read(&r);
+	sched = registry_find(&r, STEER_SCHEDULER);
+	fd = sched ? find_map(sched, type, value_size, name) : -1;
+	registry_free(&r);
+	return fd;
+}
+
 bool steer_table_look(struct steer_table *s)
 {
 	return find(s) && s->map >= 0 && !read_both(s);

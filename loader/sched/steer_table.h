@@ -22,6 +22,9 @@ bool steer_table_look(struct steer_table *s);
 enum exit_code steer_table_open(struct steer_table *s);
 void steer_table_close(struct steer_table *s);
 
+/* One of the maps of what is loaded, the caller's to close; -1: it has none such. */
+int steer_map(const char *name, __u32 type, __u32 value_size);
+
 /* All of it takes the place of what was there, at once. */
 enum exit_code steer_table_put(struct steer_table *s);
 

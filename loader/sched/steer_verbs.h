@@ -25,6 +25,8 @@
 	X(save_accounts, "account save", "",                                                       \
 	  "ends periods that are over, and writes all to a file, for the next load")               \
 	X(reset_accounts, "account reset", " [NAME]", "that path's begins anew, or those of all")  \
+	X(option, "option", " [off]",                                                              \
+	  "lets the processes of --cgroup name a mode for a socket of theirs; off: no more")       \
 	X(test, "test", " FIELD VALUE ...", "which rule such a connection matches, and why")
 
 #endif /* MPS_STEER_VERBS_H */

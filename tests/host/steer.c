@@ -6,6 +6,7 @@
 #include "policy/steer.h"
 #include "policy/steer_budget.h"
 #include "policy/thin.h"
+#include "state/steer_option.h"
 #include "state/steer_period.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -121,6 +122,15 @@ EXPORT __u32 over_rtt(__u32 rtt_us, __u32 srtt_us, __u32 was)
 	const struct mps_steer_path row = { .rtt_us = rtt_us };
 
 	return mps_match_over_rtt(&row, srtt_us, was);
+}
+
+/* What an option of that value asks for, as it is padded. */
+EXPORT __u32 wish_of(const char name[MPS_STEER_OPTION_LEN])
+{
+#define MODE_NAME(id, name, policy, what) { .text = name },
+	static const struct mps_steer_mode_name names[] = { MPS_STEER_MODES(MODE_NAME) };
+
+	return mps_steer_wish_of(names, (const void *)name);
 }
 
 /* One look: TCP's totals and the time. state: 6 numbers, the last one whether it is over. */

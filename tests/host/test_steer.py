@@ -383,3 +383,17 @@ def test_effective_ranks(lib):
     # a row's rank takes the place of the flag
     assert [lib.rank_of(1, 3, 0, backup) for backup in (0, 1)] == [3, 3]
     assert lib.rank_of(1, 99, 2, 0) == METERED + 99 < LAST
+
+
+def test_what_an_option_asks_for(lib):
+    """A whole name of the table, or nothing."""
+    table = (hostlib.INCLUDE / "state" / "steer.h").read_text()
+    names = re.findall(r'X\(\w+, "([\w-]+)", \w+, "', table)
+    assert len(names) > 10
+    for i, name in enumerate(names, 1):
+        assert len(name) < 16
+        assert lib.wish_of(name.encode().ljust(16, b"\0")) == i
+        for other in (name[:-1], name + "x", name.upper(), "\0" + name):
+            wanted = 0 if other[0] == "\0" else len(names) + 1
+            assert lib.wish_of(other.encode().ljust(16, b"\0")[:16]) == wanted, other
+    assert lib.wish_of(bytes(16)) == 0

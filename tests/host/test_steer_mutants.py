@@ -333,6 +333,12 @@ MUTANTS = {
         "if (1)",
         budget.test_whose_it_is,
     ),
+    "by-half-a-name": (
+        "state/steer_option.h",
+        " | (names[i].word[1] ^ name->word[1])",
+        "",
+        judge.test_what_an_option_asks_for,
+    ),
 }
 
 suspects = hostlib.suspects(suspects_of, MUTANTS)
