@@ -22,6 +22,7 @@ enum { GET_SEND, EMPTY, NR_PROBES };
 struct cost {
 	__u64 calls;
 	__u64 ns;
+	__u64 most; /* ns of the longest one */
 };
 
 struct {
@@ -70,6 +71,9 @@ static __always_inline int leave(__u32 probe)
 	*begun = 0;
 	__sync_fetch_and_add(&sum->calls, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
+	/* one CPU in virtual time; else one of two at the same moment may be lost */
+	if (ns > sum->most)
+		sum->most = ns;
 	if (probe != GET_SEND)
 		return 0;
 	index = ns >> STEP_SHIFT < NR_STEPS ? ns >> STEP_SHIFT : NR_STEPS - 1;

@@ -7,10 +7,14 @@ same way, and what measuring costs is taken off. In virtual time one instruction
 instructions are counted, whatever machine runs this. Beside it stand the kernel's own statistics
 of the BPF program alone (kernel.bpf_stats_enabled), which include what taking them costs.
 
+With --rules bpf_steer is measured once more for each number of rules, of which the last one matches.
+They count at a connection's first decision, which is the longest in the part that is measured there.
+
 Exit status 0: everything was measured and the limits of the project's plan are kept.
 """
 
 import argparse
+import tempfile
 
 from mptcplab import result, schedulers
 from mptcplab.lab import probe
@@ -29,23 +33,38 @@ FIRST_RTT_MS = 10
 STEP_RTT_MS = 10
 BYTES_PER_PATH = 512 << 10
 
+STEER = "bpf_steer"
 MAX_RSS_KB = 50 * 1024
-MAX_STATE = {"mps_conn": 512, "mps_subflow": 256}  # by map, without its version
+MAX_MORE_BY_RULES = 50  # instructions of a decision behind the first
+MAX_STATE = {"mps_conn": 544, "mps_subflow": 256}  # by map, without its version
 
 
-def measure(name, subflows):
+def steer(rules):
+    """That many rules, of which the last one matches a connection."""
+    with tempfile.NamedTemporaryFile("w", prefix="rules-") as file:
+        for i in range(1, rules):
+            file.write(f"rule local-port {i} dscp ef uid 12345 mode auto\n")
+        file.write("rule mode bpf_minrtt\n")
+        file.flush()
+        schedulers.mptcp_sched("steer", "replace", file.name)
+
+
+def measure(name, subflows, rules=None):
     """One scheduler with that many subflows."""
     paths = [
         NetPath(f"p{i}", mbit=MBIT, rtt_ms=FIRST_RTT_MS + i * STEP_RTT_MS) for i in range(subflows)
     ]
     sizes = {"warm-up": 256 << 10, "data": BYTES_PER_PATH * subflows}
-    row = {"scheduler": name, "subflows": subflows}
+    row = {"scheduler": name, "subflows": subflows, "rules": rules}
     with Lab(paths) as lab, probe.Probe() as meter:
         schedulers.use(lab, schedulers.Choice(name))
+        if rules is not None:
+            steer(rules)
         with Server(lab, sizes) as server:
             # The second time with run statistics, which would lengthen the first one's calls.
             steps = download(server, ["warm-up", "data", "data"], lab.address("server", 0))
             next(steps)
+            longest = meter.read().most
             joined = lab.mib("server")["MPJoinAckRx"]
             if joined != subflows - 1:
                 raise LabError(f"{joined} subflows joined, not {subflows - 1}")
@@ -66,6 +85,7 @@ def measure(name, subflows):
     row["calls"] = calls.calls
     row["seconds"] = [d.seconds for d in got]
     row["mean_ns"] = calls.mean - row["overhead_ns"]
+    row["longest_first_ns"] = longest - row["overhead_ns"]
     for key, q in (("median_ns", 0.5), ("p99_ns", 0.99)):
         row[key] = calls.quantile(q) - row["overhead_ns"]
     row["calls_per_mb"] = calls.calls / (sizes["data"] / 1e6)
@@ -93,6 +113,20 @@ def memory():
     return peak
 
 
+def more_by_rules(rows):
+    """(subflows, rules, ns of a decision more than with the least number of them)"""
+    of = {}
+    for r in rows:
+        if r["rules"] is not None:
+            of.setdefault(r["subflows"], []).append((r["rules"], r["mean_ns"]))
+    for subflows, found in of.items():
+        (_, least), *others = sorted(found)
+        yield from ((subflows, rules, ns - least) for rules, ns in others)
+
+
+TIMES = ("mean_ns", "median_ns", "p99_ns", "longest_first_ns")
+
+
 def report(rows, virtual):
     unit = NS_PER_INSTRUCTION if virtual else 1
     what = "instructions" if virtual else "ns"
@@ -101,11 +135,13 @@ def report(rows, virtual):
     head = (
         "scheduler",
         "subflows",
+        "rules",
         "calls",
         "per MB",
         "mean",
         "median",
         "99 %",
+        "longest of the first",
         "x default",
         "program alone",
         "runs",
@@ -118,9 +154,10 @@ def report(rows, virtual):
             (
                 r["scheduler"],
                 r["subflows"],
+                "-" if r["rules"] is None else r["rules"],
                 r["calls"],
                 f"{r['calls_per_mb']:.0f}",
-                *(f"{r[k] / unit:.0f}" for k in ("mean_ns", "median_ns", "p99_ns")),
+                *(f"{r[k] / unit:.0f}" for k in TIMES),
                 number(own and r["mean_ns"] / own, ".1f"),
                 number(alone and alone / unit, ".0f"),
                 r["program_runs"] or "-",
@@ -129,7 +166,10 @@ def report(rows, virtual):
     print("\n".join(table(head, out)))
 
 
-def limits(sizes, peak):
+def limits(sizes, peak, rows=()):
+    for subflows, rules, ns in more_by_rules(rows):
+        if ns > MAX_MORE_BY_RULES * NS_PER_INSTRUCTION:
+            yield f"{subflows} subflows, {rules} rules: {ns / NS_PER_INSTRUCTION:.0f} instructions more"
     found = {name.rpartition("_v")[0]: size for name, size in sizes.items()}
     for name, most in MAX_STATE.items():
         if name not in found:
@@ -149,18 +189,19 @@ def run(argv):
     )
     p.add_argument("--scheduler", action="append")
     p.add_argument("--subflows", type=int, action="append", help="1 to 8")
+    p.add_argument("--rules", type=int, action="append", help="1 to 1024, of bpf_steer")
     args = p.parse_args(argv)
     virtual = result.facts()["virtual_time"]
     print(result.heading())
-    rows = [
-        measure(name, n) for n in args.subflows or SUBFLOWS for name in args.scheduler or SCHEDULERS
-    ]
+    names = [(name, None) for name in args.scheduler or (() if args.rules else SCHEDULERS)]
+    names += [(STEER, rules) for rules in args.rules or ()]
+    rows = [measure(name, n, rules) for n in args.subflows or SUBFLOWS for name, rules in names]
     report(rows, virtual)
     peak = memory()
     sizes = probe.state_sizes()
     print("\nstate, bytes: ", ", ".join(f"{k} {v}" for k, v in sorted(sizes.items())))
     print("peak memory, KB:", ", ".join(f"{k} {v}" for k, v in peak.items()))
-    problems = list(limits(sizes, peak))
+    problems = list(limits(sizes, peak, rows))
     result.save(
         "cost",
         ns_per_instruction=NS_PER_INSTRUCTION if virtual else None,

@@ -42,11 +42,12 @@ class Reading:
 
     calls: int
     ns: int
+    most: int  # ns of the longest call, from the beginning on
     steps: list
 
     def __sub__(self, before):
         steps = [a - b for a, b in zip(self.steps, before.steps, strict=True)]
-        return Reading(self.calls - before.calls, self.ns - before.ns, steps)
+        return Reading(self.calls - before.calls, self.ns - before.ns, self.most, steps)
 
     @property
     def mean(self):
@@ -111,7 +112,7 @@ class Probe:
 
     def read(self):
         first = self._dump("cost_sums")[0]
-        return Reading(first["calls"], first["ns"], self._dump("cost_steps"))
+        return Reading(first["calls"], first["ns"], first["most"], self._dump("cost_steps"))
 
 
 @contextlib.contextmanager
