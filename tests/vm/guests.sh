@@ -50,7 +50,7 @@ each() {
 do_bench() {
 	local first=${arguments[0]:-} limit=3600 k status=0 options=()
 	case $first in
-	cost | segments | quality | bulk | stress | outage | pause | timeline | many | soak)
+	cost | segments | speed | quality | bulk | stress | outage | pause | timeline | many | soak)
 		[ "$first" != soak ] || limit=36000
 		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
 		return
