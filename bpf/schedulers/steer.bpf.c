@@ -2,7 +2,7 @@
 /*
  * bpf_steer: each connection has the policy that a table of rules says, and each path the rank,
  * weight and thresholds of another table, live (docs/use/steering.md). Without tables it is
- * bpf_ecf.
+ * bpf_auto, but repeats no tail.
  *
  * Use it where paths differ in what they cost or connections in what they need: the free line
  * first, a backup that only stands by, so many per cent here and there, copies for calls. It holds
@@ -166,16 +166,19 @@ MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plai
 	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap,
 	   .patient = plain_patient);
 
-/* bpf_thin */
+/* bpf_thin; and bpf_auto, which is bpf_ecf with its probes, but for the tail's budget */
 
 #define THIN_LENGTH 2
 
 static __always_inline void thin_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				      struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const __u32 over = p->metric;
+	const __u32 over = p->metric, srtt = p->srtt_us;
 
 	mps_thin_see(l, p, tp, s, 4, 3);
+	/* as bpf_auto has it: of a path in use the queue counts */
+	if (mode_of(&l->st->priv) == MPS_STEER_AUTO && !(p->flags & MPS_PATH_IDLE))
+		p->srtt_us = srtt;
 	/* in its place are delays of clocks now, which no mode goes by */
 	p->metric = over;
 	see_path(l, p, n, tp, s);
@@ -206,6 +209,8 @@ static __always_inline bool thin_ends(const struct mps_conn *c, const struct mps
 
 static __always_inline struct mps_verdict thin_pick(const struct mps_conn *c, void *priv)
 {
+	if (mode_of(priv) == MPS_STEER_AUTO)
+		return mps_unpack(steer_ecf(c, priv));
 	return mps_minrtt_pick(c);
 }
 
@@ -216,8 +221,8 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 
 MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .copies = thin_copies,
 	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
-	   .segment = thin_segment, .asks = thin_asks, .given = thin_given,
-	   .ends_burst = thin_ends);
+	   .see_conn = plain_ahead, .segment = thin_segment, .asks = thin_asks,
+	   .given = thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);
 
 /* bpf_redundant */
 
