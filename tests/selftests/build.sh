@@ -17,8 +17,8 @@ out=$top/build/selftests/$series
 package=linux-source-$series
 tests=tools/testing/selftests
 # What the scripts call and the root may not have: programs, and their packages.
-programs=(iptables nft)
-packages=(iptables nftables)
+programs=(iptables nft ping)
+packages=(iptables nftables iputils-ping)
 started=$SECONDS
 
 say() {
