@@ -13,9 +13,10 @@ from mptcplab.lab import downloads
 from mptcplab.lab.downloads import paths_of
 from mptcplab.table import number, table
 
-SCHEDULERS = (schedulers.TCP, "default", "bpf_minrtt", "bpf_ecf")
-CELLS = ("0.3/8.6", "5/5")
-SIZES = ("128K", "256K", "1M")
+SCHEDULERS = (schedulers.TCP, "default", "bpf_auto", "bpf_ecf")
+# ECF's paper, a line at home with a phone, an unlike pair
+CELLS = ("0.3/8.6", "16/50", "100/20")
+SIZES = ("256K", "2M")
 
 HEAD = (
     "scheduler",

@@ -32,7 +32,8 @@ def size_of(text):
 
 def paths_of(cell):
     rates = [float(x) for x in cell.split("/")]
-    return [NetPath(n, mbit=r, rtt_ms=t) for n, r, t in zip(NAMES, rates, RTT_MS, strict=True)]
+    plain = (NetPath(n, mbit=r, rtt_ms=t) for n, r, t in zip(NAMES, rates, RTT_MS, strict=True))
+    return [p.roomy() for p in plain]
 
 
 def describe(cells):
