@@ -31,6 +31,7 @@ static const char stats_details[] =
 	"subflow's share of them, counters and waits per second. A terminal is drawn anew in\n"
 	"place; what has no room there its last line names: the arrow keys, Page Up, Page Down,\n"
 	"Home and End lead to it, and q ends it. Anything else gets one block after the other.\n"
+	"With --top the busiest alone, by what they sent since the reading before.\n"
 	"With --json one document, with --watch and --json one per line; its schema is\n"
 	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
@@ -53,8 +54,9 @@ static const char trace_details[] =
 	"One line per decision of the schedulers that are loaded, with what it was made on, until it\n"
 	"is interrupted. What is attached to them for that is gone with this command; without it\n"
 	"nothing is. --connection, --netns and --port are looked at in the kernel, from a\n"
-	"connection's first decision on. Decisions that come faster than they can be printed are\n"
-	"lost, and counted.\n\n"
+	"connection's first decision on. --top has those that sent most in the last second, as far as\n"
+	"the other filters let them through; it looks for them once a second. Decisions that come\n"
+	"faster than they can be printed are lost, and counted.\n\n"
 	"Bytes of a connection: what is to be given out (pending), what the peer's window takes\n"
 	"(window), what is not acknowledged (unacked), and the fragment that is next, of copies the\n"
 	"oldest (unit). \"glance\": no path had room, and the policy was not asked.\n\n"
@@ -154,8 +156,8 @@ const struct command commands[] = {
 	{ "show", "", "kernel support, schedulers, namespaces, live connections", NULL, 0, 0, 0,
 	  CAPS_LOOK, cmd_show },
 	{ "stats", "", "counters per connection and subflow", stats_details,
-	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(WATCH), 0, 0,
-	  CAPS_STATS, cmd_stats },
+	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(WATCH) | OPT_BIT(TOP),
+	  0, 0, CAPS_STATS, cmd_stats },
 	{ "apply", "", "make the system match the configuration file",
 	  "Loads the schedulers of [load], with the tunables there and defaults for the others, and\n"
 	  "selects them in the namespaces of [root] and [netns]. [paths] and [rules] are the tables\n"
@@ -177,7 +179,7 @@ const struct command commands[] = {
 	  cmd_monitor },
 	{ "trace", "", "show each decision of the schedulers, and what it was made on",
 	  trace_details,
-	  OPT_BIT(CONNECTION) | OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(PORT) |
+	  OPT_BIT(CONNECTION) | OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(PORT) | OPT_BIT(TOP) |
 		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH) | OPT_BIT(RECORD) |
 		  OPT_BIT(ANONYMISE),
 	  0, 0, CAPS_STATS, cmd_trace },

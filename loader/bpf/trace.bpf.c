@@ -20,6 +20,7 @@
 char _license[] SEC("license") = "GPL";
 
 const volatile __u32 only_token, only_netns, only_port; /* 0: any */
+const volatile __u32 only_top;				/* 1: those of the map top */
 const volatile __u32 one_in = 1;			/* of so many decisions, by chance */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -61,6 +62,14 @@ struct {
 	__type(value, __u64);
 } last SEC(".maps");
 
+/* The busiest connections, by token; loader/cmd/trace_top.c keeps it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MPS_TRACE_TOP);
+	__type(key, __u32);
+	__type(value, __u8);
+} top SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -96,6 +105,8 @@ static __always_inline bool has_port(struct sock *sk, __u32 port)
 static __always_inline bool is_wanted(struct sock *sk, __u32 token)
 {
 	if (only_token && token != only_token)
+		return false;
+	if (only_top && !bpf_map_lookup_elem(&top, &token))
 		return false;
 	if (only_netns && (!sk || sock_netns(sk) != only_netns))
 		return false;

@@ -5,6 +5,9 @@
 
 #include "bpf/records.h"
 
+/* The most connections that can be the busiest ones. */
+#define MPS_TRACE_TOP 1024
+
 /* No decision of this connection before, as far as is known. */
 #define MPS_TRACE_FIRST (~0ULL)
 

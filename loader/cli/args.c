@@ -49,6 +49,7 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_COMMAND] = { "command", 0, "WORDS",
 			  "of `push`: what runs a command at the peer, as `podman exec -i web`" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "of `option`: below /sys/fs/cgroup" },
+	[OPT_TOP] = { "top", 0, "NUMBER", "only so many connections, the busiest" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -105,9 +106,9 @@ static enum exit_code take_once(struct args *args, enum opt_id id)
 	if (!opts[id].value || id == OPT_SET || id == OPT_SCHEDULER)
 		return EX_OK;
 	snprintf(name, sizeof(name), "--%s", opts[id].name);
-	if (args->given & (1U << id))
+	if (args->given & OPT_BIT_OF(id))
 		return usage(name, "given twice", "");
-	args->given |= 1U << id;
+	args->given |= OPT_BIT_OF(id);
 	return EX_OK;
 }
 
@@ -178,6 +179,8 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_number(&args->sample, 1, 999999999, "--sample", value);
 	case OPT_DIFFERENCES:
 		return take_number(&args->differences, 1, 999999, "--differences", value);
+	case OPT_TOP:
+		return take_number(&args->top, 1, MAX_TOP, "--top", value);
 	case OPT_EACH_PATH:
 		args->each_path = true;
 		break;
@@ -215,18 +218,18 @@ static int opt_code(unsigned int id)
 }
 
 /* Two options may have one name, for commands that accept either. */
-static unsigned int opt_id(int code, unsigned int accepted)
+static unsigned int opt_id(int code, opt_set_t accepted)
 {
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++)
-		if ((accepted & (1U << id)) && opt_code(id) == code)
+		if ((accepted & OPT_BIT_OF(id)) && opt_code(id) == code)
 			break;
 	return id;
 }
 
 /* order "+": stop at the first word; "": take words and options in any order. */
-static enum exit_code parse(struct args *args, const char *order, unsigned int accepted, int argc,
+static enum exit_code parse(struct args *args, const char *order, opt_set_t accepted, int argc,
 			    char **argv)
 {
 	struct option longs[NR_OPTS + 1] = { 0 };
@@ -237,7 +240,7 @@ static enum exit_code parse(struct args *args, const char *order, unsigned int a
 	int c;
 
 	for (id = 0; id < NR_OPTS; id++) {
-		if (!(accepted & (1U << id)))
+		if (!(accepted & OPT_BIT_OF(id)))
 			continue;
 		longs[n].name = opts[id].name;
 		longs[n].has_arg = opts[id].value ? required_argument : no_argument;
@@ -288,14 +291,14 @@ enum exit_code args_command(struct args *args, const struct command *cmd, int ar
 	return EX_OK;
 }
 
-static void print_opts(unsigned int which)
+static void print_opts(opt_set_t which)
 {
 	unsigned int id;
 
 	for (id = 0; id < NR_OPTS; id++) {
 		char left[40], letter[8] = "    ";
 
-		if (!(which & (1U << id)))
+		if (!(which & OPT_BIT_OF(id)))
 			continue;
 		if (opts[id].letter)
 			snprintf(letter, sizeof(letter), "-%c, ", opts[id].letter);

@@ -38,10 +38,16 @@ enum opt_id {
 	OPT_DIFFERENCES,
 	OPT_COMMAND,
 	OPT_CGROUP,
+	OPT_TOP,
 	NR_OPTS
 };
 
-#define OPT_BIT(id) (1U << OPT_##id)
+/* A bit for each. */
+typedef unsigned long long opt_set_t;
+_Static_assert(NR_OPTS <= 8 * sizeof(opt_set_t), "options have bits");
+
+#define OPT_BIT_OF(id) (1ULL << (id))
+#define OPT_BIT(id) OPT_BIT_OF(OPT_##id)
 /* These every command takes, before or behind its name. */
 #define OPTS_GLOBAL (OPT_BIT(JSON) | OPT_BIT(VERBOSE) | OPT_BIT(HELP) | OPT_BIT(VERSION))
 
@@ -56,6 +62,9 @@ extern const struct opt opts[NR_OPTS];
 #define MAX_SETS 64
 #define MAX_WORDS 32
 #define MAX_SCHEDULERS 8
+
+/* MPS_TRACE_TOP: what `trace` has room for in the kernel */
+#define MAX_TOP 1024
 
 #define DEFAULT_LISTEN "127.0.0.1:9851"
 #define DEFAULT_NAMESPACES 100
@@ -73,6 +82,7 @@ struct args {
 	bool per_connection;
 	unsigned int token, port;		 /* 0: any */
 	unsigned int limit, sample, differences; /* 0: none */
+	unsigned int top;			 /* connections, the busiest; 0: all */
 	bool each_path, anonymise;
 	const char *record;
 	const char *command, *cgroup;
@@ -83,13 +93,13 @@ struct args {
 	unsigned int nr_set;
 	const char *word[MAX_WORDS];
 	unsigned int nr_words;
-	unsigned int given; /* OPT_BIT()s of options with a value that were there */
+	opt_set_t given; /* of options with a value, those that were there */
 };
 
 struct command {
 	const char *name, *synopsis, *text;
 	const char *details; /* further lines of `help COMMAND`, or NULL */
-	unsigned int opts;   /* OPT_BIT()s besides the global ones */
+	opt_set_t opts;	     /* besides the global ones */
 	unsigned int min_words, max_words;
 	unsigned int caps; /* CAP_BIT()s of caps.h, perhaps CAPS_APART */
 	enum exit_code (*run)(const struct args *args);

@@ -85,6 +85,11 @@ unsigned int screen_cols(void)
 	return cols;
 }
 
+unsigned int screen_width(void)
+{
+	return isatty(STDOUT_FILENO) ? screen_cols() : 0;
+}
+
 unsigned int screen_lines(void)
 {
 	unsigned int rows, cols;

@@ -17,6 +17,9 @@ void screen_close(void);
 bool screen_is_on(void);
 unsigned int screen_cols(void);
 
+/* The terminal's that stdout is, with a page or without; 0: it is none. */
+unsigned int screen_width(void);
+
 /* What the user wants to see: so many lines are needed, and this sheet of columns (output.h). */
 unsigned int screen_lines(void);
 unsigned int screen_sheet(void);

@@ -51,10 +51,10 @@ static void describe_options(output_t *list)
 		else
 			output_null(item, "value");
 		output_str(item, "text", "%s", opts[id].text);
-		output_flag(item, "every_command", OPTS_GLOBAL & (1U << id));
+		output_flag(item, "every_command", OPTS_GLOBAL & OPT_BIT_OF(id));
 		/* one name may mean one thing here and another there */
 		for (cmd = commands; cmd->name; cmd++)
-			if (cmd->opts & (1U << id))
+			if (cmd->opts & OPT_BIT_OF(id))
 				output_word(of, cmd->name);
 	}
 }
@@ -73,7 +73,7 @@ static void describe_command(output_t *item, const struct command *cmd)
 		output_null(item, "details");
 	own = output_list(item, "options");
 	for (id = 0; id < NR_OPTS; id++)
-		if (cmd->opts & (1U << id))
+		if (cmd->opts & OPT_BIT_OF(id))
 			output_word(own, opts[id].name);
 	caps_out(output_list(item, "capabilities"), cmd->caps);
 }

@@ -13,6 +13,7 @@
 #include "sched/steer_table.h"
 #include "stats/print.h"
 #include "stats/reader.h"
+#include "stats/round.h"
 
 /* What is read at once. */
 struct look {
@@ -20,14 +21,6 @@ struct look {
 	struct steer_table steer; /* where some connection is steered */
 	bool steered;
 	const struct mps_steer_table *table; /* or NULL */
-};
-
-/* What one round of output needs. */
-struct round {
-	const struct reading *now;
-	struct stats_delta delta;
-	struct netns_list namespaces;
-	double every; /* seconds, 0: once */
 };
 
 static enum exit_code look_take(struct look *l, struct stats *skel)
@@ -52,66 +45,8 @@ static void look_free(struct look *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static void output_time(const struct round *r)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	output_real(output_root(), "time", (double)now.tv_sec + (double)now.tv_nsec / 1e9, 3);
-	if (r->delta.seconds > 0)
-		output_real(output_root(), "interval_s", r->delta.seconds, 3);
-	else
-		output_null(output_root(), "interval_s");
-}
-
-static void print_heading(const struct round *r)
-{
-	char clock[32], rate[32] = "";
-	time_t now = time(NULL);
-
-	strftime(clock, sizeof(clock), "%T", localtime(&now));
-	if (r->delta.seconds > 0)
-		rate_text((double)r->delta.fresh / r->delta.seconds, rate, sizeof(rate));
-	output_line("--- %s  every %g s  %u connections, %u subflows%s%s", clock, r->every,
-		    r->delta.nr, r->delta.nr_subflows, *rate ? "  " : "", rate);
-}
-
-static void output_foreign(const struct reading *now)
-{
-	if (now->foreign)
-		output_note("%u maps have the name but not the layout of statistics: left out",
-			    now->foreign);
-}
-
-static void output_round(const struct round *r, unsigned int most)
-{
-	char label[256];
-	unsigned int i;
-
-	output_time(r);
-	if (r->every > 0)
-		print_heading(r);
-	output_stream_begin("connections");
-	for (i = 0; i < r->delta.nr && i < most; i++) {
-		const struct conn_delta *c = &r->delta.conn[i];
-		const struct netns *ns = netns_find(&r->namespaces, c->rec->netns);
-		output_t *item = output_is_json() ? json_object_new_object() : NULL;
-
-		if (ns)
-			netns_label(ns, label, sizeof(label));
-		else
-			snprintf(label, sizeof(label), "(inode %u)", c->rec->netns);
-		stats_print_conn(item, &r->delta, c, label);
-		output_stream_item(item);
-	}
-	if (!r->delta.nr)
-		output_line("no connection uses a scheduler that keeps statistics");
-	output_foreign(r->now);
-	output_stream_end();
-}
-
 /* On a page no more than is seen of it. */
-static void draw_round(const struct round *r)
+static void draw_round(const struct stats_round *r)
 {
 	/* each has three lines at least */
 	const unsigned int most = screen_lines() / 3 + 1;
@@ -125,39 +60,44 @@ static void draw_round(const struct round *r)
 		return;
 	output_into(page);
 	output_fit(screen_cols(), screen_sheet());
-	output_round(r, most);
+	stats_round_print(r, most);
 	output_into(NULL);
 	fclose(page);
 	t.text = text;
-	t.whole = r->delta.nr <= most;
+	t.whole = stats_round_size(r) <= most;
 	t.left_out = output_left_out(left_out, sizeof(left_out), &t.sheets);
 	screen_draw(&t);
 	free(text);
 }
 
 static void show(const struct look *now, const struct look *before, const struct netns *only,
-		 double every)
+		 const struct args *args)
 {
-	struct round r = { .now = &now->reading, .every = every };
+	struct netns_list namespaces;
+	struct stats_round r = { .now = &now->reading,
+				 .namespaces = &namespaces,
+				 .every = args->watch,
+				 .top = args->top };
 
 	stats_delta_make(&r.delta, r.now, before ? &before->reading : NULL, only);
-	netns_names(&r.namespaces);
+	netns_names(&namespaces);
 	r.delta.steer = now->table;
 	if (screen_is_on())
 		draw_round(&r);
 	else
-		output_round(&r, r.delta.nr);
-	netns_free(&r.namespaces);
+		stats_round_print(&r, r.delta.nr);
+	netns_free(&namespaces);
 	stats_delta_free(&r.delta);
 }
 
-static enum exit_code print_once(struct stats *skel, const struct netns *only)
+static enum exit_code print_once(struct stats *skel, const struct netns *only,
+				 const struct args *args)
 {
 	struct look now;
 	enum exit_code ret = look_take(&now, skel);
 
 	if (ret == EX_OK)
-		show(&now, NULL, only, 0);
+		show(&now, NULL, only, args);
 	look_free(&now);
 	return ret;
 }
@@ -177,7 +117,7 @@ static enum screen_event wait_until(double when)
 	return screen_wait(left > 0 ? left : 0);
 }
 
-static enum exit_code watch(struct stats *skel, const struct netns *only, double seconds)
+static enum exit_code watch(struct stats *skel, const struct netns *only, const struct args *args)
 {
 	struct look now = { 0 }, before = { 0 };
 	enum screen_event event = SCREEN_TIME;
@@ -194,10 +134,10 @@ static enum exit_code watch(struct stats *skel, const struct netns *only, double
 		}
 		if (ret != EX_OK)
 			break;
-		show(&now, before.reading.when > 0 ? &before : NULL, only, seconds);
+		show(&now, before.reading.when > 0 ? &before : NULL, only, args);
 		/* a key that is held down does not put it off */
 		if (event == SCREEN_TIME)
-			next = now_s() + seconds;
+			next = now_s() + args->watch;
 	}
 	screen_close();
 	look_free(&before);
@@ -224,7 +164,7 @@ enum exit_code cmd_stats(const struct args *args)
 		return code_of(errno);
 	if (caps_missing(CAPS_STATS, missing, sizeof(missing)))
 		output_note("without %s not every namespace has its name here", missing);
-	ret = args->watch > 0 ? watch(skel, only, args->watch) : print_once(skel, only);
+	ret = args->watch > 0 ? watch(skel, only, args) : print_once(skel, only, args);
 	reader_close(skel);
 	return ret;
 }

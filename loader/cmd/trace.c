@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include "cli/caps.h"
 #include "cli/output.h"
+#include "cli/screen.h"
 #include "cli/signals.h"
 #include "cmd/commands.h"
 #include "cmd/trace.h"
@@ -37,6 +38,9 @@ struct tracing {
 	__u64 shown;		    /* or recorded */
 	__u32 met[MET];		    /* tokens, each at its rest */
 	struct recording recording; /* --record */
+	struct observer_filter filter;
+	struct trace_top top;
+	unsigned int cols; /* of the terminal, 0: none */
 };
 
 /* --- telling */
@@ -166,6 +170,7 @@ static int on_record(void *arg, void *data, size_t size)
 		.one_of_several = t->observers.sched[of->sched].policies > 1,
 		.is_new = is_new(t, head),
 		.paths = t->args->each_path,
+		.cols = t->cols,
 		.time = t->to_real + (double)head->when_ns / 1e9,
 	};
 	trace_print(&l);
@@ -238,9 +243,9 @@ static enum exit_code make_filter(struct observer_filter *f, const struct args *
 	enum exit_code ret = EX_OK;
 	struct netns ns;
 
-	*f = (struct observer_filter){ .token = args->token,
-				       .port = args->port,
-				       .one_in = args->sample };
+	*f = (struct observer_filter){
+		.token = args->token, .port = args->port, .one_in = args->sample, .top = args->top
+	};
 	if (!args->netns && !args->container)
 		return EX_OK;
 	ret = target_resolve(&ns, args);
@@ -281,6 +286,16 @@ static void tell_start(void)
 
 /* --- the loop */
 
+/* What changes from one second to the next. */
+static enum exit_code look(struct tracing *t)
+{
+	set_clock(t);
+	t->cols = screen_width();
+	observers_look(&t->observers, tell_sched);
+	return t->args->top ? trace_top_look(&t->top, &t->observers, &t->filter, t->args->top)
+			    : EX_OK;
+}
+
 /* Until a signal comes, nobody reads any more, or as much was shown as was asked for. */
 static enum exit_code run(struct tracing *t, int signals)
 {
@@ -290,13 +305,15 @@ static enum exit_code run(struct tracing *t, int signals)
 		{ .fd = STDOUT_FILENO },
 	};
 	double next = seconds_of(CLOCK_MONOTONIC) + LOOK_S, left;
+	enum exit_code ret = EX_OK;
 	int n = 0;
 
 	while (n >= 0 && !fds[0].revents && !fds[2].revents && !ferror(stdout)) {
 		left = next - seconds_of(CLOCK_MONOTONIC);
 		if (left <= 0) {
-			set_clock(t);
-			observers_look(&t->observers, tell_sched);
+			ret = look(t);
+			if (ret != EX_OK)
+				break;
 			next = seconds_of(CLOCK_MONOTONIC) + LOOK_S;
 			continue;
 		}
@@ -309,7 +326,7 @@ static enum exit_code run(struct tracing *t, int signals)
 	observers_detach(&t->observers);
 	if (n >= 0 && !fds[2].revents && !ferror(stdout))
 		ring_buffer__consume(t->ring);
-	return EX_OK;
+	return ret;
 }
 
 static enum exit_code end_recording(struct tracing *t)
@@ -324,7 +341,6 @@ enum exit_code cmd_trace(const struct args *args)
 {
 	ERROR_ABOUT("trace", NULL);
 	struct tracing t = { .args = args };
-	struct observer_filter filter;
 	enum exit_code ret, recorded;
 	int signals;
 
@@ -334,16 +350,21 @@ enum exit_code cmd_trace(const struct args *args)
 
 	output_setup(args->json, true);
 	set_clock(&t);
-	ret = make_filter(&filter, args);
+	t.cols = screen_width();
+	ret = make_filter(&t.filter, args);
 	/* once it is attached, every signal has it end in order */
 	signals = signals_open();
 	if (ret == EX_OK)
-		ret = observers_open(&t.observers, &filter);
+		ret = observers_open(&t.observers, &t.filter);
 	if (ret == EX_OK) {
 		t.ring = ring_buffer__new(observers_ring(&t.observers), on_record, &t, NULL);
 		if (!t.ring)
 			ret = fail(EX_FAILED, NULL, "cannot map the ring: %s", strerror(errno));
 	}
+	if (ret == EX_OK && args->top)
+		ret = trace_top_open(&t.top);
+	if (ret == EX_OK && args->top)
+		ret = trace_top_look(&t.top, &t.observers, &t.filter, args->top);
 	if (ret == EX_OK)
 		ret = attach(&t);
 	/* now that it is sure that there is something to record */
@@ -359,6 +380,7 @@ enum exit_code cmd_trace(const struct args *args)
 	close(signals);
 	ring_buffer__free(t.ring);
 	observers_close(&t.observers);
+	trace_top_close(&t.top);
 	netns_free(&t.namespaces);
 	return ret;
 }

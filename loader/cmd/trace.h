@@ -4,6 +4,7 @@
 #define MPS_CMD_TRACE_H
 
 #include "cli/args.h"
+#include "stats/reader.h"
 #include "trace/recording.h"
 
 /* X(ID, name, description) */
@@ -26,5 +27,19 @@ enum trace_event {
 enum exit_code trace_record_begin(struct recording *r, const struct args *args, double to_real);
 /* Those that it does not have yet: they come before their first decision. */
 void trace_record_functions(struct recording *r, const struct observers *o);
+
+/* trace_top.c: --top, the connections that sent most between two looks. */
+struct trace_top {
+	struct stats *skel; /* NULL: without --top */
+	struct reading before;
+	__u32 token[MPS_TRACE_TOP];
+	unsigned int nr;
+};
+
+enum exit_code trace_top_open(struct trace_top *top);
+/* f: whose they are. */
+enum exit_code trace_top_look(struct trace_top *top, const struct observers *o,
+			      const struct observer_filter *f, unsigned int number);
+void trace_top_close(struct trace_top *top);
 
 #endif /* MPS_CMD_TRACE_H */

@@ -41,6 +41,7 @@ enum exit_code observers_open(struct observers *o, const struct observer_filter 
 		o->skel->rodata->only_token = f->token;
 		o->skel->rodata->only_netns = f->netns;
 		o->skel->rodata->only_port = f->port;
+		o->skel->rodata->only_top = f->top;
 		o->skel->rodata->one_in = f->one_in;
 	}
 	/* its programs are loaded once per function that they look at */
@@ -318,6 +319,17 @@ bool observers_any(const struct observers *o)
 		if (o->sched[i].policies)
 			return true;
 	return false;
+}
+
+void observers_want(const struct observers *o, __u32 token, bool wanted)
+{
+	const int map = bpf_map__fd(o->skel->maps.top);
+	const __u8 here = 1;
+
+	if (wanted)
+		bpf_map_update_elem(map, &token, &here, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &token);
 }
 
 int observers_ring(const struct observers *o)

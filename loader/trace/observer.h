@@ -27,6 +27,7 @@ enum observed {
 struct observer_filter {
 	__u32 token, netns, port;
 	__u32 one_in; /* 0 and 1: all */
+	bool top;     /* only connections that observers_want() named */
 };
 
 #define POLICY_LEN 64
@@ -72,6 +73,8 @@ enum exit_code observers_open(struct observers *o, const struct observer_filter 
  * each of them; NULL: of none.
  */
 void observers_look(struct observers *o, observer_tell_t tell);
+/* A connection is among the busiest, or no more. */
+void observers_want(const struct observers *o, __u32 token, bool wanted);
 /* What helps against this errno, or NULL. */
 const char *observers_hint(int err);
 /* Are there any? */

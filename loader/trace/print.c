@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "cli/output.h"
+#include "cli/util.h"
+#include "cli/wrap.h"
 #include "kernel/sockets.h"
 #include "trace/print.h"
 
@@ -302,10 +305,36 @@ static void print_line(const struct trace_line *l)
 		output_line("%s", "");
 }
 
+/* A number that a terminal breaks in two is read as another. */
+static void print_wrapped(const struct trace_line *l)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *file = open_memstream(&text, &len);
+	struct wrapped w;
+	unsigned int i;
+
+	if (!file)
+		out_of_memory();
+	output_into(file);
+	print_line(l);
+	output_into(NULL);
+	fclose(file);
+	wrap(&w, text, l->cols);
+	for (i = 0; i < w.nr; i++) {
+		wrap_print(&w, i, stdout);
+		putchar('\n');
+	}
+	wrap_free(&w);
+	free(text);
+}
+
 void trace_print(const struct trace_line *l)
 {
 	if (output_is_json())
 		output_all(l);
+	else if (l->cols > 1)
+		print_wrapped(l);
 	else
 		print_line(l);
 	output_finish();

@@ -22,6 +22,7 @@ struct trace_line {
 	bool one_of_several; /* policies that its scheduler has */
 	bool is_new;	     /* text: a connection that no line was about yet */
 	bool paths;	     /* text: a line for each path, too */
+	unsigned int cols;   /* text: of the terminal, where fields go on in the next line; or 0 */
 	double time;	     /* seconds since 1970 */
 };
 

@@ -17,6 +17,7 @@ COMMANDS = (
     ("show", "--json"),
     ("stats",),
     ("stats", "--json"),
+    ("stats", "--top", "10"),
 )
 # Of 100 MB for 10,000: what the command takes by itself is in it.
 MAX_KB = 40_000

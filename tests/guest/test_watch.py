@@ -153,6 +153,45 @@ def test_the_busiest_connection_comes_first(labs):
             conn.abort()
 
 
+def test_the_top_alone(labs):
+    """Of three connections the two that send now, through a pipe, as JSON and in a terminal."""
+    lab = labs(SLOW, SLOW).endpoints()
+    lab.client.scheduler = "bpf_minrtt"
+    words = ("stats", "--watch", "0.5", "--top", "2", "--netns", lab.client.name)
+    with contextlib.ExitStack() as stack:
+        conns = [stack.enter_context(connection(lab)) for _ in range(3)]
+        upload(conns[0], 3 << 20).finish().acknowledged()
+        transfers = [upload(c, 30 << 20) for c in conns[1:]]
+        tokens = {info(c.client).token for c in conns[1:]}
+        left = "less busy and not shown: 1 of 3 connections"
+        process = watch(*words, "--json")
+
+        def shown():
+            document = json.loads(process.stdout.readline())
+            VALIDATOR.validate(document)
+            assert document["notes"] == [left] and len(document["connections"]) == 2
+            return {int(c["token"], 16) for c in document["connections"]}
+
+        assert info(conns[0].client).token in shown(), "it has sent most so far"
+        until(lambda: shown() == tokens, 30, "those that send now")
+        process.terminate()
+        process.communicate()
+        text = sched("stats", "--top", "2", "--netns", lab.client.name).out
+        assert text.count(" > ") == 2 and f"note: {left}" in text
+        with terminal(*words, rows=24, cols=60) as on:
+            on.wait_for(lambda p: p.frames > 2 and "B/s" in p.text)
+            on.press(END)
+            page = on.wait_for(lambda p: "not shown: 1 of 3" in " ".join(p.text.split()))
+            assert max(map(len, page.lines)) <= 60
+            assert on.end(signal.SIGTERM) == 0
+        for transfer in transfers:
+            transfer.stop = True
+        for conn in conns:
+            conn.abort()
+        for thread in (t for transfer in transfers for t in transfer.threads):
+            thread.join(30)
+
+
 def test_through_a_pipe(labs):
     """Plain blocks: no escape sequences, nothing cut."""
     lab = labs().endpoints()

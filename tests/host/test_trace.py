@@ -74,16 +74,17 @@ class Record(ctypes.Structure):
 @pytest.fixture(scope="module")
 def lib():
     flags = [*TRAPS, f"-I{TOP / 'loader'}", "-Wno-unused-parameter"]
-    libraries = ["-Wl,--no-as-needed", "-ljson-c"]
+    flags += [str(TOP / "loader/cli" / name) for name in ("util.c", "wrap.c")]
+    libraries = ["-Wl,--no-as-needed", "-ljson-c", "-lbpf"]
     made = make_library("trace.c", OUT / "trace.so", flags=[*flags, *libraries])
-    made.show.argtypes = [ctypes.c_void_p, u32, *[ctypes.c_bool] * 3]
+    made.show.argtypes = [ctypes.c_void_p, u32, *[ctypes.c_bool] * 3, u32]
     return made
 
 
 @pytest.fixture
 def show(lib, capfd):
-    def lines(record, what, json=False, several=False, paths=False):
-        lib.show(ctypes.byref(record), what, json, several, paths)
+    def lines(record, what, json=False, several=False, paths=False, cols=0):
+        lib.show(ctypes.byref(record), what, json, several, paths, cols)
         return capfd.readouterr().out.splitlines()
 
     return lines
@@ -220,6 +221,19 @@ def test_paths_below_their_decision(show):
         "    path 0  srtt 20100 us  cwnd 0  in flight 0  unsent 0 B  rate 1.2 MB/s  active,sndbuf"
     )
     assert second.endswith("rate unknown  " + FLAGS[DECIDE].replace(" ", ","))
+
+
+@pytest.mark.parametrize("cols", [2, 20, 60, 100])
+def test_a_narrow_terminal(show, cols):
+    """What is too long goes on behind an indent; from a width on that has room no word is cut."""
+    record = record_of(answer=answer(0, 100))
+    whole = show(record, DECIDE, paths=True)
+    lines = show(record, DECIDE, paths=True, cols=cols)
+    assert max(map(len, lines)) <= cols
+    assert show(record, DECIDE, paths=True, cols=300) == whole
+    if cols >= 60:
+        assert " ".join(lines).split() == " ".join(whole).split()
+        assert lines[0].startswith(whole[0][:30]) and lines[1].startswith("    ")
 
 
 def test_what_is_not_known(as_json, show):

@@ -6,11 +6,6 @@
 #include "../../loader/cli/output.c"
 #include "../../loader/cli/text.c"
 
-void out_of_memory(void)
-{
-	abort();
-}
-
 /* loader/kernel/sockets.c has it, and the kernel's skeletons with it */
 const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
 {
@@ -19,7 +14,8 @@ const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
 }
 
 /* what: enum observed */
-void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool several, bool paths)
+void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool several, bool paths,
+	  unsigned int cols)
 {
 	const struct trace_line l = {
 		.head = &rec->head,
@@ -31,6 +27,7 @@ void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool se
 		.one_of_several = several,
 		.is_new = rec->head.since_ns == MPS_TRACE_FIRST && rec->head.netns,
 		.paths = paths,
+		.cols = cols,
 		.time = 1700000000.25,
 	};
 
