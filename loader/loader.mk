@@ -23,7 +23,7 @@ LOADER_SKELS := $(patsubst loader/bpf/%.bpf.c,$(L)/bpf/%.skel.h,$(wildcard loade
 # A program of its own, from the same objects and loader/exporter/: what serves HTTP would add
 # to every command's memory. It has the table of commands, but only the one is called.
 EXPORTER_SRCS := $(wildcard loader/exporter/*.c)
-EXPORTER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(EXPORTER_SRCS))
+EXPORTER_OBJS := $(patsubst loader/%.c,$(L)/%.o,$(EXPORTER_SRCS)) $(L)/exporter/page.o
 EXPORTER := $(B)/mptcp-sched-exporter
 
 loader: $(B)/mptcp-sched $(EXPORTER)
@@ -113,5 +113,15 @@ $(L)/replays.c: loader-builtins
 	} > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(L)/replays.o: $(L)/replays.c
+	$(call say,CC,$@)
+	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@
+
+# The page that the exporter serves, and the policy that names what is in it.
+$(L)/exporter/page.c: loader/exporter/ui.html loader/exporter/embed.py
+	$(call say,PAGE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(PYTHON) loader/exporter/embed.py $< >$@
+
+$(L)/exporter/page.o: $(L)/exporter/page.c $(LOADER_FLAGS_FROM)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(LOADER_CFLAGS) $(DEPS) -c $< -o $@

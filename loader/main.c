@@ -118,7 +118,11 @@ static const char exporter_details[] =
 	"seconds (5) in between. Labels are network namespace, scheduler and, of a path, local\n"
 	"address and the peer's number for its own (path, remote_id). Those beyond\n"
 	"--namespaces and --paths are summed up as \"other\"; of connections there are only\n"
-	"numbers, unless --per-connection is given.";
+	"numbers, unless --per-connection is given.\n\n"
+	"With --ui a browser that asks for / gets a page with connections, paths, waits and caps. It\n"
+	"can change nothing, and loads nothing from elsewhere. /stats.json is `stats --json` of the\n"
+	"--top busiest connections (100), and /accounts.json `steer account show --json`. Whoever\n"
+	"reaches the address sees all of it, addresses of peers among it.";
 
 const struct command commands[] = {
 	{ "list", "", "schedulers that come with this command or are registered",
@@ -187,7 +191,7 @@ const struct command commands[] = {
 	  OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
-		  OPT_BIT(PER_CONNECTION),
+		  OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) | OPT_BIT(TOP),
 	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
 	{ "doctor", "", "check what this machine needs, and say what to do",
 	  "Tries what can be tried: loads the bridge module and takes it out again, has the kernel\n"

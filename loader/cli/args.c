@@ -50,6 +50,7 @@ const struct opt opts[NR_OPTS] = {
 			  "of `push`: what runs a command at the peer, as `podman exec -i web`" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "of `option`: below /sys/fs/cgroup" },
 	[OPT_TOP] = { "top", 0, "NUMBER", "only so many connections, the busiest" },
+	[OPT_UI] = { "ui", 0, NULL, "a page for people as well, and what it shows as JSON" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -181,6 +182,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_number(&args->differences, 1, 999999, "--differences", value);
 	case OPT_TOP:
 		return take_number(&args->top, 1, MAX_TOP, "--top", value);
+	case OPT_UI:
+		args->ui = true;
+		break;
 	case OPT_EACH_PATH:
 		args->each_path = true;
 		break;

@@ -39,6 +39,7 @@ enum opt_id {
 	OPT_COMMAND,
 	OPT_CGROUP,
 	OPT_TOP,
+	OPT_UI,
 	NR_OPTS
 };
 
@@ -79,7 +80,7 @@ struct args {
 	const char *listen;
 	double interval;		/* seconds; 0: the command's own */
 	unsigned int namespaces, paths; /* how many get a label */
-	bool per_connection;
+	bool per_connection, ui;
 	unsigned int token, port;		 /* 0: any */
 	unsigned int limit, sample, differences; /* 0: none */
 	unsigned int top;			 /* connections, the busiest; 0: all */

@@ -48,10 +48,11 @@ static void print_members(bool lead)
 	const char *gap = on_one_line ? "" : "\n  ";
 
 	json_object_object_foreach(output_root(), key, value) {
-		printf("%s%s\"%s\":%s", lead ? "," : "", gap, key, on_one_line ? "" : " ");
-		json_print(stdout, value);
+		fprintf(output_sink(), "%s%s\"%s\":%s", lead ? "," : "", gap, key,
+			on_one_line ? "" : " ");
+		json_print(output_sink(), value);
 		if (!lead)
-			putchar(',');
+			fputc(',', output_sink());
 	}
 	json_object_put(root);
 	root = NULL;
@@ -62,16 +63,16 @@ void output_stream_begin(const char *key)
 	streamed = 0;
 	if (!as_json)
 		return;
-	putchar('{');
+	fputc('{', output_sink());
 	print_members(false);
-	printf(on_one_line ? "\"%s\":[" : "\n  \"%s\": [", key);
+	fprintf(output_sink(), on_one_line ? "\"%s\":[" : "\n  \"%s\": [", key);
 }
 
 void output_stream_item(output_t *item)
 {
 	if (as_json) {
-		printf("%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ");
-		json_print(stdout, item);
+		fprintf(output_sink(), "%s%s", streamed++ ? "," : "", on_one_line ? "" : "\n    ");
+		json_print(output_sink(), item);
 	}
 	json_object_put(item);
 }
@@ -79,9 +80,9 @@ void output_stream_item(output_t *item)
 void output_stream_end(void)
 {
 	if (as_json) {
-		printf(!on_one_line && streamed ? "\n  ]" : "]");
+		fputs(!on_one_line && streamed ? "\n  ]" : "]", output_sink());
 		print_members(true);
-		printf(on_one_line ? "}\n" : "\n}\n");
+		fputs(on_one_line ? "}\n" : "\n}\n", output_sink());
 	}
 	json_object_put(root);
 	root = NULL;
@@ -95,10 +96,10 @@ void output_finish(void)
 
 	style |= JSON_C_TO_STRING_NOSLASHESCAPE;
 	if (as_json)
-		json_put_text(stdout, json_object_to_json_string_ext(output_root(), style));
+		json_put_text(output_sink(), json_object_to_json_string_ext(output_root(), style));
 	if (as_json)
-		putchar('\n');
-	fflush(stdout);
+		fputc('\n', output_sink());
+	fflush(output_sink());
 	output_forget();
 }
 

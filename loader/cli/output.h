@@ -69,7 +69,7 @@ struct output_col {
 /* "1.23 MB/s" */
 const char *rate_text(double bytes_per_s, char *buf, size_t size);
 
-/* Text only: from here on into this file instead of stdout; NULL: back again. */
+/* From here on into this file instead of stdout; NULL: back again. */
 void output_into(FILE *file);
 FILE *output_sink(void);
 

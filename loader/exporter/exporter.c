@@ -15,15 +15,21 @@
 #include "cli/caps.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "cli/util.h"
 #include "cmd/commands.h"
 #include "exporter/clients.h"
 #include "exporter/listen.h"
 #include "exporter/metrics.h"
+#include "exporter/ui.h"
 
 #define INTERVAL_S 5
 /* So long one look answers all requests: what clients can make it cost has a limit. */
 #define FRESH_S 1.0
 
+/* Connections of the page: more nobody looks through. */
+#define UI_TOP 100
+
+#define METRICS "/metrics"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS "application/openmetrics-text"
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
@@ -34,14 +40,15 @@ struct exporter {
 	struct inventory *inventory;
 	struct totals totals;
 	struct self self;
-	/* the last look */
-	struct reading reading;
+	/* the last look, and for the page the reading before it */
+	struct reading reading, before;
 	struct netns_list namespaces;
 	struct registry schedulers;
 	double when, until; /* it began and ended */
 	bool good;
-	/* made of it, one for each of the two formats, when first asked for */
-	struct MHD_Response *answer[2];
+	/* made of it, one for each of the two formats and of the documents, when first asked for */
+	struct MHD_Response *answer[2], *document[NR_UI_DOCUMENTS];
+	struct MHD_Response *page; /* NULL: without --ui */
 	struct clients clients;
 };
 
@@ -53,15 +60,31 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void forget(struct exporter *e)
+static void destroy(struct MHD_Response **response, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
-		if (e->answer[i])
-			MHD_destroy_response(e->answer[i]);
-		e->answer[i] = NULL;
+	for (i = 0; i < nr; i++) {
+		if (response[i])
+			MHD_destroy_response(response[i]);
+		response[i] = NULL;
 	}
+}
+
+/* Rates are since the reading before. */
+static void keep(struct exporter *e)
+{
+	if (!e->page || !e->good)
+		return;
+	reading_free(&e->before);
+	e->before = e->reading;
+	memset(&e->reading, 0, sizeof(e->reading));
+}
+
+static void forget(struct exporter *e)
+{
+	destroy(e->answer, 2);
+	destroy(e->document, NR_UI_DOCUMENTS);
 	reading_free(&e->reading);
 	netns_free(&e->namespaces);
 	registry_free(&e->schedulers);
@@ -74,6 +97,7 @@ static void look(struct exporter *e)
 	struct sockets sockets = { 0 };
 	enum exit_code ret;
 
+	keep(e);
 	forget(e);
 	e->when = now_s();
 	e->self.reads++;
@@ -131,23 +155,64 @@ static struct MHD_Response *make_metrics(const struct exporter *e, bool openmetr
 	return response;
 }
 
+static bool is_fresh(struct exporter *e)
+{
+	if (now_s() - e->until > FRESH_S)
+		look(e);
+	return e->good;
+}
+
+static enum MHD_Result answer_unread(struct MHD_Connection *c)
+{
+	return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+			   "The kernel's counters could not be read; the exporter's "
+			   "stderr says why.\n");
+}
+
+/* libmicrohttpd keeps it for those that are still being sent */
+static enum MHD_Result answer_with(struct MHD_Connection *c, struct MHD_Response *response)
+{
+	return response ? MHD_queue_response(c, MHD_HTTP_OK, response) : MHD_NO;
+}
+
 static enum MHD_Result answer_metrics(struct MHD_Connection *c, struct exporter *e)
 {
 	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
 	const bool openmetrics = accepts && strstr(accepts, OPENMETRICS);
 
-	if (now_s() - e->until > FRESH_S)
-		look(e);
-	if (!e->good)
-		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
-				   "The kernel's counters could not be read; the exporter's "
-				   "stderr says why.\n");
+	if (!is_fresh(e))
+		return answer_unread(c);
 	if (!e->answer[openmetrics])
 		e->answer[openmetrics] = make_metrics(e, openmetrics);
-	if (!e->answer[openmetrics])
-		return MHD_NO;
-	/* libmicrohttpd keeps it for those that are still being sent */
-	return MHD_queue_response(c, MHD_HTTP_OK, e->answer[openmetrics]);
+	return answer_with(c, e->answer[openmetrics]);
+}
+
+static enum MHD_Result answer_document(struct MHD_Connection *c, struct exporter *e,
+				       enum ui_document which)
+{
+	struct ui_look look = { .now = &e->reading,
+				.namespaces = &e->namespaces,
+				.top = e->args->top ?: UI_TOP };
+
+	if (!is_fresh(e))
+		return answer_unread(c);
+	look.before = e->before.when > 0 ? &e->before : NULL;
+	if (!e->document[which])
+		e->document[which] = ui_make_document(which, &look);
+	return answer_with(c, e->document[which]);
+}
+
+static enum MHD_Result answer_ui(struct MHD_Connection *c, struct exporter *e, const char *url)
+{
+	const enum ui_document which = ui_find(url);
+
+	if (!strcmp(url, "/"))
+		return answer_with(c, e->page);
+	if (which < NR_UI_DOCUMENTS)
+		return answer_document(c, e, which);
+#define AND(id, path) ", " path
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "There are /, /metrics" UI_DOCUMENTS(AND) ".\n");
+#undef AND
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
@@ -169,8 +234,10 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 	clients_asked(&e->clients, c);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD.\n");
-	if (!strcmp(url, "/metrics"))
+	if (!strcmp(url, METRICS))
 		return answer_metrics(c, e);
+	if (e->page)
+		return answer_ui(c, e, url);
 	if (!strcmp(url, "/"))
 		return answer_text(c, MHD_HTTP_OK, PROGRAM " " MPS_VERSION ": see /metrics\n");
 	return answer_text(c, MHD_HTTP_NOT_FOUND, "There is /metrics.\n");
@@ -203,6 +270,20 @@ static bool serve(struct exporter *e, struct MHD_Daemon *daemon, int signals)
 	}
 }
 
+/* where: the address of the metrics, by which the page is. */
+static void tell_where(const struct exporter *e, const char *where)
+{
+	const char *end = strstr(where, METRICS);
+
+	output_str(output_root(), "listening", "%s", where);
+	output_line("listening at %s", where);
+	if (e->page && end) {
+		output_str(output_root(), "page", "%.*s/", (int)(end - where), where);
+		output_line("the page is %.*s/", (int)(end - where), where);
+	}
+	output_finish();
+}
+
 /* Takes the socket over. */
 static enum exit_code run(struct exporter *e, int listener, const char *where)
 {
@@ -211,6 +292,11 @@ static enum exit_code run(struct exporter *e, int listener, const char *where)
 	struct MHD_Daemon *daemon;
 	bool broken;
 
+	if (e->args->ui) {
+		e->page = ui_make_page();
+		if (!e->page)
+			out_of_memory();
+	}
 	look(e);
 	clients_init(&e->clients);
 	daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, e,
@@ -220,9 +306,7 @@ static enum exit_code run(struct exporter *e, int listener, const char *where)
 				  clients_notify, &e->clients, MHD_OPTION_END);
 	if (!daemon || signals < 0)
 		return fail(EX_FAILED, NULL, "libmicrohttpd could not start: %s", strerror(errno));
-	output_str(output_root(), "listening", "%s", where);
-	output_line("listening at %s", where);
-	output_finish();
+	tell_where(e, where);
 	broken = serve(e, daemon, signals);
 	MHD_stop_daemon(daemon);
 	close(signals);
@@ -240,6 +324,9 @@ enum exit_code cmd_exporter(const struct args *args)
 	int listener = -1;
 	enum exit_code ret;
 
+	if (args->top && !args->ui)
+		return fail_on(EX_USAGE, "--top", "`" PROGRAM " help exporter` shows how",
+			       "it is for --ui");
 	e.totals.max_namespaces = args->namespaces;
 	e.totals.max_paths = args->paths;
 	/* with all privileges, for a low port; everything behind it with as few as it takes */
@@ -263,6 +350,8 @@ enum exit_code cmd_exporter(const struct args *args)
 	if (e.inventory)
 		sockets_close(e.inventory);
 	forget(&e);
+	destroy(&e.page, 1);
+	reading_free(&e.before);
 	totals_free(&e.totals);
 	return ret;
 }

@@ -61,6 +61,8 @@ $(addprefix $(F)/,$(filter-out $(FUZZ_PURE),$(FUZZ_TARGETS))): $(F)/%: tests/fuz
 	$(Q)$(CLANG) $(FUZZ_LOADER_CFLAGS) $(FUZZ_SANITIZE) -MMD -MP -MF $@.d -MT $@ $< -o $@ \
 		$(F)/loader.a $(FUZZ_LOADER_LDLIBS)
 
+$(F)/requests: $(L)/exporter/page.c
+
 # What target `object` begins with.
 $(F)/objects/%.pre615.bpf.o: tests/fuzz/%.bpf.c $(BPF_HEADERS)
 	$(call bpf_compile,-DMPS_PRE615)

@@ -18,6 +18,8 @@
 #include "../../loader/exporter/metrics.c"
 #define add add_total
 #include "../../loader/exporter/totals.c"
+#include "../../loader/exporter/ui.c"
+#include "exporter/page.c"
 #include <sys/socket.h>
 #include "said.h"
 
@@ -122,11 +124,15 @@ static void talk(struct exporter *e, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct args args = { .namespaces = 1, .paths = 1 };
+	static const struct args args = { .namespaces = 1, .paths = 1, .ui = true };
 	static struct exporter e = { .args = &args };
+	static struct MHD_Response *page;
 	const size_t len = strnlen((const char *)data, size < 32 ? size : 32);
 
 	snprintf(name, sizeof(name), "%.*s", (int)len, (const char *)data);
+	page = page ?: ui_make_page();
+	/* with --ui, and without */
+	e.page = size % 2 ? page : NULL;
 	if (len < size)
 		talk(&e, data + len + 1, size - len - 1);
 	forget(&e);

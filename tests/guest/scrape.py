@@ -97,7 +97,8 @@ class Exporter:
             line = self.process.stdout.readline()
             assert line, self.process.communicate()
             text += line
-        self.where = json.loads(text)["listening"]
+        told = json.loads(text)
+        self.where, self.page = told["listening"], told.get("page")
 
     def request(self, path="/metrics", method="GET", **headers):
         """Status, headers, text."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which of the guest's tests run where: on which of several kernels, and which in a brief run.
 
-A run on one kernel has all of them. Where several kernels are tested, each test runs on those that
+A run on one kernel has all of them but those that need a browser. Where several kernels are tested, each test runs on those that
 have a say in it. A brief run, as CI's, has room for an hour: it spends that on what is different.
 """
 
@@ -15,12 +15,14 @@ SETS = {
     "policy": "what policies decide",
     "packages": "needs what the tests of the host have built",
     "command": "what the command says and does",
+    "browser": "needs a browser, which no run of all tests has",
 }
 
 # The command, ...
 OF_THE_COMMAND = (
-    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter inputs interrupted lock"
-    " metrics monitor names privilege runtimes replay steer steer_match steer_push systemd trace trace_top tunables watch"
+    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter exporter_ui"
+    " inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
+    " systemd trace trace_top tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
@@ -66,6 +68,8 @@ def set_of(item):
     name = module_of(item)
     if name == "packages":
         return name  # it takes what the host's tests have built
+    if name == "page":
+        return "browser"
     if item.get_closest_marker("each_kernel"):
         return "kernel"
     if name in OF_THE_COMMAND.split():

@@ -24,6 +24,7 @@ SKIP_DIRS = {
     "/usr/lib/ARCH/qemu", "/usr/lib/ARCH/gprofng", "/usr/lib/ARCH/libcap2",
     "/usr/lib/file", "/usr/libexec", "/usr/lib/dkms", "/usr/lib/apt", "/usr/lib/systemd",
     "/usr/lib/qemu", "/usr/lib/podman", "/usr/lib/ARCH/systemd", "/usr/share/mime", "/usr/share/dbus-1", "/usr/share/python3",
+    "/usr/lib/chromium", "/usr/lib/ARCH/dri",
     "/usr/lib/modules", "/root/.cache", "/root/.config", "/var/cache", "/var/lib/apt", "/var/lib/dpkg",
 }  # fmt: skip
 SKIP_NAME = re.compile(
@@ -33,7 +34,7 @@ SKIP_NAME = re.compile(
     r"/usr/share/(lintian|groff|debhelper|auto|aclocal|gettext|iso-codes|libtool|xml|"
     r"matplotlib|prometheus|fonts|javascript|unicode|tcltk|alsa|X11|icons)|"
     r"/ARCH/(blas|lapack|openblas)|"
-    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
+    r"/lib(LLVM|clang|z3|asan|tsan|hwasan|lsan|ubsan|perl|pfm|gprofng|isl|capstone|apt-pkg|asound|gallium|vulkan|openh264|xml2|bfd|opcodes|glib|gio|gfortran|tcl|tk|X11|harfbuzz|sqlite|db-|stdc)[-.0-9a-z_+]*\.so|"
     r"\.a$|/usr/bin/(qemu-|prometheus|promtool|git|scalar|ruff|shellcheck|perl|gp-|gprofng|llvm|clang|dkms|vng|virtme|podman|conmon|crun|systemd|ARCH-|ld$|ld\.|sqv)"
 )
 SKIP_MODULES = re.compile(

@@ -18,6 +18,16 @@ find_tests() {
 	done
 }
 
+# A browser for the page of `exporter --ui`: half a gigabyte, which these tests alone need.
+browser_script() {
+	cat <<-'EOF'
+		! command -v chromium-headless-shell >/dev/null || exit 0
+		apt-get update -q
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+			chromium-headless-shell fonts-dejavu-core
+	EOF
+}
+
 # has_tests MARK TEST...: the mark selects some of these.
 has_tests() {
 	local mark=$1 s=0
@@ -46,6 +56,9 @@ do_named_tests() {
 		host=()
 	fi
 	[ ${#host[@]} -eq 0 ] || in_root "${pytest[@]}" "${host[@]}" "${arguments[@]}" </dev/null || status=$?
+	case " ${guests[*]}" in
+	*/test_page.py*) locked step "installing a browser" browser.log in_root sh -euxc "$(browser_script)" ;;
+	esac
 	[ ${#guests[@]} -eq 0 ] || {
 		named_in_guest test 'not virtual_time' -- "${guests[@]}" || status=$?
 		named_in_guest test-virtual virtual_time --virtual-time --compiled -- "${guests[@]}" || status=$?
