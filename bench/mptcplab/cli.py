@@ -19,7 +19,7 @@ one guest, one table
   stress    long transfers over paths that lose, reorder and fail: does all of it arrive?
   outage    a path that fails and comes back: gaps, delays, and when it is used again
   pause     the download after a pause: how far did the windows fall?
-  timeline  what each path brought when, in one download
+  timeline  what each path brought when, in one download, and a picture of each decision
   many      what show and stats take among 1,000 namespaces and 10,000 connections
   soak      connections by the million: does anything grow?
 """

@@ -11,7 +11,7 @@ TOP = Path(__file__).resolve().parents[2]
 PACKAGE = "mptcplab"
 # The lowest first; a folder stands for all that is in it. Modules of one floor may import each other.
 FLOORS = (
-    ("schema", "places", "process", "table", "fluid", "player", "gaps"),
+    ("schema", "places", "process", "table", "fluid", "player", "gaps", "recording"),
     ("path", "ooo"),
     ("cell", "schedulers", "result"),
     ("lab",),

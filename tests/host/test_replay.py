@@ -2,65 +2,35 @@
 """`replay` of recordings that are written here, byte by byte, by docs/reference/recording.md."""
 
 import json
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
+from recordings import (
+    DECISION,
+    END,
+    FUNCTION,
+    GLANCE,
+    HEAD,
+    MSS,
+    chunk,
+    decision,
+    end,
+    function,
+    glance,
+    header,
+    path,
+    send,
+)
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "build/mptcp-sched"
-FUNCTION, DECISION, END = 1, 2, 3
-DECIDE, COPIES, GLANCE = 0, 1, 2
-HEAD, CONN, PRIV = 88, 368, 48
-# model/decision.h: ACTIVE, SNDBUF, SENDS
-ABLE = 1 | 1 << 3 | 1 << 4
-MSS = 1000
 FAILED, USAGE = 1, 2
 
 
 @pytest.fixture(scope="module", autouse=True)
 def program():
     subprocess.run(["make", "-s", "loader"], cwd=TOP, check=True, capture_output=True)
-
-
-def header(magic=b"mpstrace", version=1, head=HEAD):
-    return struct.pack(
-        "<8s6Id72s32s", magic, version, head, CONN, PRIV, 0, 0, 1e9, b"7.3.4", b"0.1.0"
-    )
-
-
-def chunk(kind, data):
-    return struct.pack("<2I", kind, len(data)) + data
-
-
-def function(number, what=DECIDE, sched=b"bpf_minrtt", policy=b"minrtt", tunables=b""):
-    data = struct.pack("<2I16s64s1024s", number, what, sched, policy, tunables)
-    return chunk(FUNCTION, data)
-
-
-def path(srtt_us, cwnd=10, inflight=0, flags=ABLE, mss=MSS):
-    return struct.pack(
-        "<9I2H", srtt_us, 0, cwnd, 0xFFFFFFFF, inflight, 0, 0, 0, 0xFFFFFFFF, mss, flags
-    )
-
-
-def decision(answer, paths, number=0, pending=100_000, token=7):
-    head = struct.pack("<3Q4I48s", 5, 0, answer, number, token, 0, 1, b"")
-    conn = struct.pack("<3Q4I2HI", pending, 1 << 20, 0, 1, token, MSS, 0xFFFFFFFF, len(paths), 0, 0)
-    return chunk(DECISION, head + conn + b"".join(paths) + bytes(PRIV))
-
-
-def glance(number):
-    return chunk(DECISION, struct.pack("<3Q4I48s", 5, 0, 1, number, 7, 0, 0, b""))
-
-
-def end(seen, kept):
-    return chunk(END, struct.pack("<3Q", seen, kept, 0))
-
-
-def send(number, nbytes):
-    return number << 32 | nbytes
 
 
 @pytest.fixture

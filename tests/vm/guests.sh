@@ -51,6 +51,7 @@ do_bench() {
 	local first=${arguments[0]:-} limit=3600 k status=0 options=()
 	case $first in
 	cost | segments | speed | quality | bulk | stress | outage | pause | timeline | many | soak)
+		[ "$first" != timeline ] || { do_timeline; return; }
 		[ "$first" != soak ] || limit=36000
 		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
 		return
@@ -69,6 +70,29 @@ do_bench() {
 			"${arguments[@]}" </dev/null || status=$?
 	done
 	return "$status"
+}
+
+# Recordings that are named are drawn; else a guest makes some, which are drawn then. The root sees
+# no file that is not below the project.
+do_timeline() {
+	local i made status=0 to=$build/out/timeline
+	mkdir -p "$to"
+	for i in "${!arguments[@]}"; do
+		[ -f "${arguments[$i]}" ] || continue
+		made=$to/$(basename "${arguments[$i]}")
+		[ "${arguments[$i]}" -ef "$made" ] || cp "${arguments[$i]}" "$made"
+		arguments[i]=build/out/timeline/$(basename "$made")
+		status=drawn
+	done
+	if [ $status = drawn ]; then
+		in_root python3 -m mptcplab "${arguments[@]}" </dev/null
+		return
+	fi
+	touch "$to/.begun"
+	each bench 3600 --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}" || status=$?
+	mapfile -t made < <(cd "$top" && find build/out/timeline -name '*.rec' -newer "$to/.begun" | sort)
+	[ ${#made[@]} -eq 0 ] || in_root python3 -m mptcplab timeline "${made[@]}" </dev/null || status=$?
+	return $status
 }
 
 # typeguard comes with virtme-ng and would be loaded by every pytest.

@@ -3,25 +3,39 @@
 
 From a capture at the client. A line is what came in one go: packets of one path whose data follows
 on one another, with no more than a few ms between them. "again": all of it had come before.
+
+The sender's decisions are recorded beside it, of a scheduler that can be traced, and drawn: paths as
+rows, with windows, queues, copies, losses and waits. Recordings that are named are drawn alone.
 """
 
+import contextlib
 import dataclasses
+import importlib
+import os
+import signal
+import subprocess
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import dpkt
 
-from mptcplab import ooo, result, schedulers
+from mptcplab import ooo, recording, result, schedulers
 from mptcplab.fluid import best_path
-from mptcplab.lab import downloads
+from mptcplab.lab import downloads, outage
 from mptcplab.lab.capture import capture
 from mptcplab.lab.netlab import Lab
 from mptcplab.lab.web import Server, download
+from mptcplab.places import OUT
 from mptcplab.process import LabError
 from mptcplab.table import table
 
 CELL, SIZE = "0.3/8.6", "256K"
 APART_S = 0.005
+TO = OUT / "timeline"
+# What is drawn besides the download, so that its beginning and its end are seen.
+AROUND_S = 0.02
 
 
 @dataclasses.dataclass
@@ -124,29 +138,143 @@ def lines_of(pieces, begin, zero):
     yield from table(("path", "from ms", "to ms", "byte", "to", "packets", ""), rows)
 
 
+# --- the recording
+
+
+@contextlib.contextmanager
+def recorded(lab, choice, file):
+    """Decisions of the server's scheduler, into the file; nothing where it cannot be traced."""
+    if not choice.is_ours:
+        yield
+        return
+    proc = subprocess.Popen(
+        [schedulers.command(), "trace", "--record", file, "--netns", lab.names["server"]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        # it says so once it is attached
+        if not proc.stdout.readline():
+            raise LabError(f"trace ended: {proc.stderr.read().strip()}")
+        yield
+        proc.send_signal(signal.SIGINT)
+        said, wrong = proc.communicate(timeout=60)
+        if proc.returncode or not said.splitlines()[-1].endswith(" 0 lost"):
+            raise LabError(f"trace: {(wrong or said).strip()}")
+    finally:
+        proc.kill()
+        proc.communicate()
+
+
+def keep(file, cell, choice, size, args, times):
+    """The recording's part between two times, under a name that says what it is of."""
+    words = [choice.word.replace(":", "-"), cell.replace("/", "-"), size]
+    words += [args.event] if args.event else []
+    TO.mkdir(parents=True, exist_ok=True)
+    kept = TO / f"{'_'.join(words)}_{os.uname().release}.rec"
+    kept.write_bytes(recording.cut(file.read_bytes(), *times))
+    return kept
+
+
+@contextlib.contextmanager
+def happening(lab, args, pause):
+    """The event on the second path, at its time after the download that comes after the pause."""
+    if not args.event:
+        yield
+        return
+    with outage.EVENTS[args.event](lab, 1) as (begin, end):
+
+        def acts():
+            time.sleep(pause + args.at)
+            begin()
+            time.sleep(args.lasts)
+            end()
+
+        thread = threading.Thread(target=acts)
+        thread.start()
+        yield
+        thread.join()
+
+
+# --- the whole
+
+
+def last_of(lab, server, order, host, args):
+    """Downloads one after the other, the last with the event."""
+    asked = download(server, order, host, args.pause)
+    for _ in order[:-1]:
+        yield next(asked)
+    with happening(lab, args, args.pause):
+        yield next(asked)
+    yield from asked
+
+
 def timeline(cell, choice, size, args):
     """The last of a few downloads; (lines, problems)"""
     paths = downloads.paths_of(cell)
     order = [downloads.WARM_UP[0], *[size] * args.repeat]
     files = dict([downloads.WARM_UP, (size, downloads.size_of(size))])
     with tempfile.TemporaryDirectory() as folder, Lab(paths, tag="") as lab:
-        file = Path(folder, "pcap")
+        file, rec = Path(folder, "pcap"), Path(folder, "recording")
         host = lab.address("server", best_path(paths) if choice.is_tcp else 0)
         if not choice.is_tcp:
             schedulers.use(lab, choice)
-        with capture(lab, "client", file), Server(lab, files, mptcp=not choice.is_tcp) as server:
-            got = list(download(server, order, host, args.pause))
+        with (
+            recorded(lab, choice, rec),
+            capture(lab, "client", file),
+            Server(lab, files, mptcp=not choice.is_tcp) as server,
+        ):
+            got = list(last_of(lab, server, order, host, args))
         pieces = read(file, lab)
-    if not pieces:
-        raise LabError(f"{cell}, {choice}: the capture has no data")
-    zero, begin, pieces = last_download(pieces, got[-1].seconds)
-    text = [f"{choice}, {size} over {cell} Mbit/s: {got[-1].seconds:.3f} s"]
-    text += lines_of(pieces, begin, zero)
+        if not pieces:
+            raise LabError(f"{cell}, {choice}: the capture has no data")
+        zero, begin, pieces = last_download(pieces, got[-1].seconds)
+        text = [f"{choice}, {size} over {cell} Mbit/s: {got[-1].seconds:.3f} s"]
+        text += lines_of(pieces, begin, zero)
+        if rec.exists():
+            times = zero - AROUND_S, zero + got[-1].seconds + AROUND_S
+            kept = keep(rec, cell, choice, size, args, times)
+            text.append(f"recorded: {kept.relative_to(OUT.parent.parent)}")
     return text, [] if all(d.verified for d in got) else [f"{cell}, {choice}: wrong data"]
 
 
+def draw(args):
+    """What is in the root alone is imported here: a guest in virtual time has no matplotlib."""
+    drawing = importlib.import_module("mptcplab.report.timeline")
+    for file in args.recording:
+        for made in drawing.write(file, TO, args.connection, args.begin, args.end):
+            print(made.relative_to(OUT.parent.parent))
+    return 0
+
+
+def token(text):
+    return int(text, 16)
+
+
+def parse(argv):
+    p = downloads.parser(__doc__, "vmtest.sh bench timeline")
+    add = p.add_argument
+    add("recording", nargs="*", type=Path, help="draws these, and measures nothing")
+    add("--from", dest="begin", type=float, metavar="SECONDS", help="of a recording: from then on")
+    add("--to", dest="end", type=float, metavar="SECONDS", help="and up to then")
+    add("--connection", type=token, metavar="TOKEN", help="this one, and not the busiest")
+    add("--event", choices=list(outage.EVENTS), help="what becomes of the second path meanwhile")
+    add("--at", type=float, default=1.0, metavar="SECONDS", help="into the last download (1)")
+    add("--lasts", type=float, default=2.0, metavar="SECONDS", help="the event (2)")
+    args = p.parse_args(argv)
+    alone = (args.begin, args.end, args.connection)
+    if not args.recording and any(v is not None for v in alone):
+        p.error("--from, --to and --connection are for a recording: name one")
+    if args.begin is not None and args.end is not None and args.begin >= args.end:
+        p.error("--from is behind --to")
+    return args
+
+
 def run(argv):
-    args = downloads.parser(__doc__, "vmtest.sh bench timeline").parse_args(argv)
+    args = parse(argv)
+    if args.recording:
+        return draw(args)
     problems = []
     print(result.heading())
     for cell in args.cell or [CELL]:
