@@ -15,7 +15,7 @@ from traffic import Connection, connection, info, listen, upload
 def lab(labs, _shared):
     """bpf_ecf at the end that sends."""
     _shared.need("bpf_ecf")
-    made = labs(Path(4, 20), Path(2, 60)).endpoints()
+    made = labs(Path(2, 20), Path(1, 60)).endpoints()
     made.client.scheduler = "bpf_ecf"
     return made
 
@@ -34,8 +34,8 @@ def test_the_busiest(lab):
         tokens = {c: info(c.client).token for c in (much, little, by_port)}
         for conn in (little, by_port):
             upload(conn, 1000).finish().acknowledged()
-        transfer = upload(much, 4 << 20)
         with trace(*words) as one, trace(*words, "--port", port) as other:
+            transfer = upload(much, 4 << 20)
             until(lambda: tokens[much] in one.tokens(), FAR, "the one that sends")
             for conn in (little, by_port):
                 upload(conn, 1000).finish().acknowledged()

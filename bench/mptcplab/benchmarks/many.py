@@ -17,7 +17,13 @@ from mptcplab.lab.crowd import run as run_command
 from mptcplab.places import OUT
 from mptcplab.table import table
 
-COMMANDS = (("show",), ("show", "--json"), ("stats",), ("stats", "--json"))
+COMMANDS = (
+    ("show",),
+    ("show", "--json"),
+    ("stats",),
+    ("stats", "--json"),
+    ("stats", "--top", "10"),
+)
 SIZES = ((100, 5), (1000, 5))
 SCHEDULER = "bpf_ecf"
 MAX_SECONDS = 2
