@@ -315,6 +315,13 @@ static enum exit_code run(struct exporter *e, int listener, const char *where)
 	return EX_OK;
 }
 
+static enum exit_code refuse_top(void)
+{
+	ERROR_ABOUT("run", "--top");
+
+	return fail(EX_USAGE, "`" PROGRAM " help exporter` shows how", "it is for --ui");
+}
+
 enum exit_code cmd_exporter(const struct args *args)
 {
 	ERROR_ABOUT("read", NULL);
@@ -325,8 +332,7 @@ enum exit_code cmd_exporter(const struct args *args)
 	enum exit_code ret;
 
 	if (args->top && !args->ui)
-		return fail_on(EX_USAGE, "--top", "`" PROGRAM " help exporter` shows how",
-			       "it is for --ui");
+		return refuse_top();
 	e.totals.max_namespaces = args->namespaces;
 	e.totals.max_paths = args->paths;
 	/* with all privileges, for a low port; everything behind it with as few as it takes */

@@ -155,6 +155,12 @@ CASES = {
         ["trace", "--limit", "0"], USAGE, "run", "--limit", "not a number from 1", "help"),
     "one decision of none": (
         ["trace", "--sample", "-1"], USAGE, "run", "--sample", "not a number from 1", "help"),
+    "decisions of no connection": (
+        ["trace", "--top", "0"], USAGE, "run", "--top", "not a number from 1 to 1024", "help"),
+    "statistics of too many at the top": (
+        ["stats", "--top", "1025"], USAGE, "run", "--top", "not a number from 1 to 1024", "help"),
+    "a top without a page": (
+        ["exporter", "--top", "5"], USAGE, "run", "--top", "it is for --ui", "help exporter"),
     "decisions by a word": (["trace", "all"], USAGE, "run", "trace", "too many", "help"),
     "exporter without an address": (
         ["exporter", "--listen", ""], USAGE, "listen at", "--listen", "no address", "ADDR:PORT"),

@@ -9,7 +9,7 @@ import re
 import jsonschema
 import pytest
 import tables
-from command import ok, sched
+from command import ok
 from conftest import TOP
 from scrape import FRESH, exporter, samples
 from tables import steer
@@ -18,7 +18,6 @@ from traffic import connection, info, upload
 SCHEMA = json.loads((TOP / "docs/reference/stats.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 SIZE = 300_000
-USAGE = 2
 steer_loaded = tables.steer_loaded
 
 
@@ -146,9 +145,3 @@ def test_where_it_is_is_told():
         assert served.page is None
     with exporter("--ui") as served:
         assert served.page + "metrics" == served.where
-
-
-def test_top_is_for_the_page():
-    result = sched("--json", "exporter", "--top", "5")
-    assert result.code == USAGE and result.out == ""
-    assert (result.error["object"], result.error["reason"]) == ("--top", "it is for --ui")
