@@ -201,6 +201,12 @@ def test_a_part_of_a_recording_is_one(file):
     assert whole.decisions == recording.read(file).decisions
 
 
+def test_a_file_that_is_not_there(tmp_path):
+    """Told before anything is imported that a guest has not."""
+    with pytest.raises(LabError, match="nosuch: there is no such file"):
+        command.run([str(tmp_path / "nosuch")])
+
+
 @pytest.mark.parametrize(
     "words", [["--from", "1"], ["--connection", "7"], ["x.rec", "--from", "2", "--to", "1"]]
 )

@@ -78,6 +78,7 @@ do_timeline() {
 	local i made status=0 to=$build/out/timeline
 	mkdir -p "$to"
 	for i in "${!arguments[@]}"; do
+		[[ -f ${arguments[$i]} || ${arguments[$i]} != *.rec ]] || die "${arguments[$i]}: there is no such file"
 		[ -f "${arguments[$i]}" ] || continue
 		made=$to/$(basename "${arguments[$i]}")
 		[ "${arguments[$i]}" -ef "$made" ] || cp "${arguments[$i]}" "$made"

@@ -241,6 +241,9 @@ def timeline(cell, choice, size, args):
 
 def draw(args):
     """What is in the root alone is imported here: a guest in virtual time has no matplotlib."""
+    for file in args.recording:
+        if not file.is_file():
+            raise LabError(f"{file}: there is no such file")
     drawing = importlib.import_module("mptcplab.report.timeline")
     for file in args.recording:
         for made in drawing.write(file, TO, args.connection, args.begin, args.end):
