@@ -221,8 +221,8 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 
 MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .copies = thin_copies,
 	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
-	   .see_conn = plain_ahead, .segment = thin_segment, .asks = thin_asks,
-	   .given = thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);
+	   .see_conn = plain_ahead, .segment = thin_segment, .asks = thin_asks, .given = thin_given,
+	   .ends_burst = thin_ends, .queue_cap = plain_cap);
 
 /* bpf_redundant */
 
