@@ -361,7 +361,7 @@ def test_a_named_mode_has_its_scheduler_s_limits(lib):
     """bpf_redundant has none of them; of the others queue_cap differs."""
     table = (hostlib.INCLUDE / "state" / "steer.h").read_text()
     names = re.findall(r'X\(\w+, "([\w-]+)", (\w+), "', table)
-    assert names[:2] == [("auto", "ECF"), ("active-standby", "RANKS")]
+    assert names[:2] == [("auto", "THIN"), ("active-standby", "RANKS")]
     own = 0
     for mode, (name, policy) in enumerate(names):
         source = SCHEDULERS / f"{name.removeprefix('bpf_')}.bpf.c"
@@ -371,7 +371,7 @@ def test_a_named_mode_has_its_scheduler_s_limits(lib):
             own += 1
         elif policy == "RANKS":
             assert lib.queue_cap(mode) == 1
-    assert own == 6
+    assert own == 7
     steer = (SCHEDULERS / "steer.bpf.c").read_text()
     assert "MPS_COMMON_TUNABLES(500, 2, 1)" in steer
     assert re.search(r"MPS_POLICY\(steer_redundant,[^;]*everywhere = true", steer)
