@@ -83,8 +83,10 @@ def readme(argv):
     from mptcplab.report import readme as page
 
     p = argparse.ArgumentParser(prog="vmtest.sh bench readme")
-    p.add_argument("result", nargs="?", type=Path, help="of the demo (bench/results/demo.json)")
-    page.write(p.parse_args(argv).result)
+    p.add_argument("demo", nargs="?", type=Path, help="its result (bench/results/demo.json)")
+    p.add_argument("outage", nargs="?", type=Path, help="(bench/results/outage.json)")
+    args = p.parse_args(argv)
+    page.write(args.demo, args.outage)
     return 0
 
 

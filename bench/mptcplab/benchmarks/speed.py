@@ -57,9 +57,11 @@ def once(lab, choice, connections, seconds):
     """Mbit/s, and problems."""
     mptcp = not choice.is_tcp
     if mptcp:
-        # by way of the default, so that the one before is selected nowhere when it is unloaded
-        for one, role in itertools.product((schedulers.Choice("default"), choice), ROLES):
-            schedulers.use(lab, one, role)
+        # else the one before is still selected when it is to be unloaded
+        for role in ROLES:
+            schedulers.mptcp_sched("use", "default", "--netns", lab.names[role])
+        for role in ROLES:
+            schedulers.use(lab, choice, role)
     cmd = [*(("mptcpize", "run") if mptcp else ()), "iperf3", "--json", "--port", str(PORT)]
     words = ("--client", lab.address("server", 0), "--parallel", str(connections))
     with listening(lab, cmd, mptcp):

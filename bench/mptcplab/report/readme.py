@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The README's table and picture of downloads, from one result of the demo that is committed.
+"""The README's tables and picture: downloads, from a result of the demo, and a path that dies, from
+one of `bench outage`. Both are committed.
 
-`python3 -m mptcplab readme build/out/demo-KERNEL.json` takes what they need of it into
-bench/results/demo.json, and writes both anew; without a file it takes what is there.
+`python3 -m mptcplab readme build/out/demo-KERNEL.json build/out/outage-KERNEL.json` takes what they
+need of them into bench/results, and writes them anew; without files it takes what is there.
 """
 
 import json
@@ -15,6 +16,9 @@ PICTURE = SRC / "docs/img/downloads.svg"
 BEGIN, END = "<!-- downloads: bench/mptcplab/report/readme.py -->\n", "<!-- end -->\n"
 NAMES = {"plain TCP": "plain TCP over the better path", "default": "the kernel's default"}
 FACTS = ("commit", "date", "kernel")
+OUTAGE = SRC / "bench/results/outage.json"
+OUTAGE_BEGIN = "<!-- outage: bench/mptcplab/report/readme.py -->\n"
+OUTAGE_LOADS = {"bulk": ("gap", "bulk stands still"), "stream": ("delay", "a stream's worst delay")}
 
 
 def condensed(result):
@@ -76,6 +80,40 @@ def told_lines(told):
     )
 
 
+def condensed_outage(result):
+    """What a reader is told of a result of `bench outage`."""
+    keys = ("scheduler", "load", "event", "victim", "seed", "gap", "delay", "carries")
+    rows = [{k: r.get(k) for k in keys} for r in result["results"] if r["event"] == "blackhole"]
+    told = {k: result["arguments"][k] for k in ("mbit", "rtt", "times")}
+    return {k: result[k] for k in FACTS} | told | {"results": rows}
+
+
+def worst_ms(told, key, **where):
+    rows = [r for r in told["results"] if all(r[k] == v for k, v in where.items())]
+    return f"{1000 * max(r[key] for r in rows):.0f} ms"
+
+
+def outage_lines(told):
+    rtts = [f"{rtt:g} ms" for rtt in told["rtt"]]
+    head = [f"{text}, {rtt} dies" for _, text in OUTAGE_LOADS.values() for rtt in rtts]
+    yield "| | " + " | ".join(head) + " |"
+    yield "|---" * (1 + len(head)) + "|"
+    for word in distinct(told["results"], "scheduler"):
+        row = [
+            worst_ms(told, key, scheduler=word, load=load, victim=victim)
+            for load, (key, _) in OUTAGE_LOADS.items()
+            for victim in range(len(rtts))
+        ]
+        name = "plain TCP on the path that lives" if word == "plain TCP" else named(word)
+        yield f"| {name} | " + " | ".join(row) + " |"
+    yield ""
+    seeds = len(distinct(told["results"], "seed"))
+    yield (
+        f"`./vmtest.sh bench outage` at {told['commit']}, {told['date']}, Linux {told['kernel']},"
+        f" virtual time, the worst of {seeds} seeds."
+    )
+
+
 def draw(told, out):
     from mptcplab.report import figures, style
 
@@ -104,12 +142,21 @@ def draw(told, out):
     out.write_text(text.replace("?>\n", "?>\n<!-- SPDX-License-Identifier: GPL-2.0 -->\n", 1))
 
 
-def write(result_file=None):
-    if result_file:
-        result = condensed(json.loads(result_file.read_text()))
-        RESULT.write_text(json.dumps(result, indent=1) + "\n")
-    told = json.loads(RESULT.read_text())
-    before, _, rest = README.read_text().partition(BEGIN)
+def kept(file, result, condense):
+    """What is committed, of a new result if there is one."""
+    if result:
+        file.write_text(json.dumps(condense(json.loads(result.read_text())), indent=1) + "\n")
+    return json.loads(file.read_text())
+
+
+def put(begin, lines):
+    before, _, rest = README.read_text().partition(begin)
     _, _, after = rest.partition(END)
-    README.write_text(before + BEGIN + "\n".join(told_lines(told)) + "\n" + END + after)
+    README.write_text(before + begin + "\n".join(lines) + "\n" + END + after)
+
+
+def write(demo=None, outage=None):
+    told = kept(RESULT, demo, condensed)
+    put(BEGIN, told_lines(told))
     draw(told, PICTURE)
+    put(OUTAGE_BEGIN, outage_lines(kept(OUTAGE, outage, condensed_outage)))
