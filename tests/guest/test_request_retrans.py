@@ -110,7 +110,8 @@ def test_the_end_of_a_stream_alone_is_no_reason(labs, probe):
 def test_from_a_scheduler(labs, none_loaded, compiled):
     """A scheduler of a user's own, built in the frame, asks at each decision."""
     path = compiled("asking")
-    said = ok("load", path, "--set", "unused=2")
+    # a guest that stands still for a moment looks silent
+    said = ok("load", path, "--set", "unused=2", "--set", "silence=0")
     assert said["loaded"] == "t_asking"
     assert available() == {"default", "t_asking"}
     lab = labs(Path(8, 10), Path(8, 60)).endpoints()
