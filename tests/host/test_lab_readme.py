@@ -9,7 +9,11 @@ from mptcplab.report import page
 
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "bench/results"
-TOLD = {"summary.json": "docs/results/lab.md", "more.json": "docs/results/lab.md", "modern.json": "docs/results/lab.md"}
+TOLD = {
+    "summary.json": "docs/results/lab.md",
+    "more.json": "docs/results/lab.md",
+    "modern.json": "docs/results/lab.md",
+}
 
 
 @pytest.mark.parametrize("name", TOLD)
