@@ -25,14 +25,14 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v6 SEC(".maps");
+} mps_subflow_v7 SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
 
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v6, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&mps_subflow_v7, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*

@@ -51,11 +51,12 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 {
 	struct mps_taken t = { .from = s->head, .to = r->head };
 	__u32 moved = s->settled ? seq - s->seq : 0, way;
+	const bool back = mps_before(r->head, r->sent);
 
 	if (!seq)
 		return t;
-	/* the core went back behind it, after a subflow was given up */
-	if (mps_before(r->head, s->head))
+	/* the core went back behind it, after a subflow was given up; or to where it was */
+	if (mps_before(r->head, s->head) || (r->head == s->head && back && !s->back))
 		t.to = r->sent;
 	t.chosen = moved < s->length ? moved : s->length;
 	moved -= t.chosen;
@@ -80,6 +81,7 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 		s->account = MPS_S_SENT;
 	s->seq = seq;
 	s->head = r->head;
+	s->back = back;
 	s->length = 0;
 	s->settled = 1;
 	return t;

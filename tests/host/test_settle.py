@@ -120,9 +120,12 @@ class Connection:
                 self.take_head(s, n)
         elif what < 0.95:
             # a subflow is given up: back to the oldest data, which may go out at once
-            whole = self.head == self.sent
+            whole, when = self.head == self.sent, rng.random()
+            if whole and when < 0.3:
+                # what it was given itself; all before that may be acknowledged
+                self.take_head(s, n)
             self.head = self.una
-            if whole and rng.random() < 0.5:
+            if whole and when > 0.5:
                 self.take_head(s, n)
 
     def counters(self, s):
