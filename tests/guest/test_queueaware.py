@@ -164,9 +164,9 @@ def test_a_queue_that_just_filled_is_avoided(labs, name):
     """The nearer path's queue fills by another socket a moment before each message.
 
     Its RTT does not know that yet: bpf_minrtt, the control, takes it all the same.
-    Copies, which would mend that, are off, and nobody leaves a path for its silence.
+    Copies, which would mend that, are off.
     """
-    with loaded(name, "copy=0", "silence=0"):
+    with loaded(name, "copy=0"):
         lab = labs(WIDE, WIDE).endpoints()
         lab.client.scheduler = name
         near = far = 0
