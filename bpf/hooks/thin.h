@@ -12,7 +12,7 @@ static __always_inline struct mps_thin_subflow *mps_thin_state(struct mps_subflo
 	return (struct mps_thin_subflow *)&s->priv;
 }
 
-static __always_inline void mps_thin_segment(struct tcp_sock *tp, struct mps_subflow_store *s)
+static __always_inline void mps_thin_sample(struct tcp_sock *tp, struct mps_subflow_store *s)
 {
 	mps_thin_observe(mps_thin_state(s), (__u32)tp->rack.mstamp, tp->rack.rtt_us,
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
@@ -28,9 +28,21 @@ static __always_inline void mps_thin_see(const struct mps_look *l, struct mps_pa
 		.samples = samples,
 	};
 
-	mps_thin_segment(tp, s);
+	mps_thin_sample(tp, s);
 	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
 	mps_thin_path(mps_thin_state(s), p, &o, l->r->now_us);
+}
+
+/* Members of the policy: .segment, .given. */
+static __always_inline void mps_thin_segment(struct sock *ssk, const struct sk_buff *skb,
+					     struct tcp_sock *tp, struct mps_subflow_store *s)
+{
+	mps_thin_sample(tp, s);
+}
+
+static __always_inline void mps_thin_given(struct mps_subflow_store *s, __u32 now_us)
+{
+	mps_thin_used(mps_thin_state(s), now_us);
 }
 
 #endif /* MPS_BPF_THIN_H */

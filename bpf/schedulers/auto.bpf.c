@@ -42,20 +42,9 @@ static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *
 	mps_ecf_look_ahead(c, &st->ecf, msk->snd_nxt, mps_writer_waits(msk), more_data);
 }
 
-static __always_inline void segment(struct sock *ssk, const struct sk_buff *skb,
-				    struct tcp_sock *tp, struct mps_subflow_store *s)
-{
-	mps_thin_segment(tp, s);
-}
-
 static __always_inline bool asks(void)
 {
 	return copy || probe_after;
-}
-
-static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
-{
-	mps_thin_used(mps_thin_state(s), now_us);
 }
 
 static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
@@ -85,7 +74,7 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 _Static_assert(sizeof(struct mps_auto_state) <= MPS_PRIV_BYTES, "state of a connection");
 
 MPS_POLICY(auto_policy, .pick = pick, .copies = copies, .see_path = see_path,
-	   .see_conn = look_ahead, .segment = segment, .asks = asks, .given = given,
-	   .ends_burst = ends_burst);
+	   .see_conn = look_ahead, .segment = mps_thin_segment, .asks = asks,
+	   .given = mps_thin_given, .ends_burst = ends_burst);
 MPS_SCHEDULER_MEASURES(bpf_auto, "the one to take: ECF, probes of idle paths, copies in a budget",
 		       auto_policy, );

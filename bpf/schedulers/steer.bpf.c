@@ -185,20 +185,9 @@ static __always_inline void thin_path(const struct mps_look *l, struct mps_path 
 	mps_steer_spare_probe(p);
 }
 
-static __always_inline void thin_segment(struct sock *ssk, const struct sk_buff *skb,
-					 struct tcp_sock *tp, struct mps_subflow_store *s)
-{
-	mps_thin_segment(tp, s);
-}
-
 static __always_inline bool thin_asks(void)
 {
 	return true;
-}
-
-static __always_inline void thin_given(struct mps_subflow_store *s, __u32 now_us)
-{
-	mps_thin_used(mps_thin_state(s), now_us);
 }
 
 static __always_inline bool thin_ends(const struct mps_conn *c, const struct mps_verdict *v,
@@ -221,8 +210,8 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 
 MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .copies = thin_copies,
 	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
-	   .see_conn = plain_ahead, .segment = thin_segment, .asks = thin_asks, .given = thin_given,
-	   .ends_burst = thin_ends, .queue_cap = plain_cap);
+	   .see_conn = plain_ahead, .segment = mps_thin_segment, .asks = thin_asks,
+	   .given = mps_thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);
 
 /* bpf_redundant */
 

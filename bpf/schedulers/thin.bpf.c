@@ -35,20 +35,9 @@ static __always_inline void see_path(const struct mps_look *l, struct mps_path *
 	mps_thin_see(l, p, tp, s, probe_after, samples);
 }
 
-static __always_inline void segment(struct sock *ssk, const struct sk_buff *skb,
-				    struct tcp_sock *tp, struct mps_subflow_store *s)
-{
-	mps_thin_segment(tp, s);
-}
-
 static __always_inline bool asks(void)
 {
 	return copy || probe_after;
-}
-
-static __always_inline void given(struct mps_subflow_store *s, __u32 now_us)
-{
-	mps_thin_used(mps_thin_state(s), now_us);
 }
 
 static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
@@ -67,7 +56,7 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_thin_probes(c, probe_segments) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
 }
 
-MPS_POLICY(thin, .pick = pick, .copies = copies, .see_path = see_path, .segment = segment,
-	   .asks = asks, .given = given, .ends_burst = ends_burst);
+MPS_POLICY(thin, .pick = pick, .copies = copies, .see_path = see_path, .segment = mps_thin_segment,
+	   .asks = asks, .given = mps_thin_given, .ends_burst = ends_burst);
 MPS_SCHEDULER_MEASURES(bpf_thin, "smallest RTT or delay, kept fresh by probes: for thin streams",
 		       thin, );
