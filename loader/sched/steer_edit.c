@@ -179,10 +179,10 @@ static enum exit_code read_text(const char *path, bool stdin_too, char **text)
 	return EX_OK;
 }
 
-enum exit_code steer_from_file(struct mps_steer_table *t, const char *path)
+static enum exit_code tables_from(struct mps_steer_table *t, const char *path, bool stdin_too)
 {
 	char *text = NULL;
-	enum exit_code ret = read_text(path, false, &text);
+	enum exit_code ret = read_text(path, stdin_too, &text);
 
 	if (ret == EX_OK)
 		ret = steer_from_text(t, path, text);
@@ -190,16 +190,17 @@ enum exit_code steer_from_file(struct mps_steer_table *t, const char *path)
 	return ret;
 }
 
+enum exit_code steer_from_file(struct mps_steer_table *t, const char *path)
+{
+	return tables_from(t, path, false);
+}
+
 enum exit_code steer_paths_from(struct mps_steer_table *t, const char *path)
 {
-	char *text = NULL;
-	enum exit_code ret = read_text(path, true, &text);
+	enum exit_code ret = tables_from(t, path, true);
 
-	if (ret == EX_OK)
-		ret = steer_from_text(t, path, text);
 	if (ret == EX_OK && t->nr_rules)
 		ret = fail(EX_FAILED, "`" PROGRAM " steer replace` takes both",
 			   "there are rules among the paths");
-	free(text);
 	return ret;
 }

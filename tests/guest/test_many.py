@@ -10,15 +10,8 @@ rarer. `bench many` has 10,000, and how long that takes, in virtual time; here t
 import json
 
 import pytest
-from mptcplab.lab.crowd import best, crowd
+from mptcplab.lab.crowd import COMMANDS, best, crowd
 
-COMMANDS = (
-    ("show",),
-    ("show", "--json"),
-    ("stats",),
-    ("stats", "--json"),
-    ("stats", "--top", "10"),
-)
 # Of 100 MB for 10,000: what the command takes by itself is in it.
 MAX_KB = 40_000
 EACH = 1

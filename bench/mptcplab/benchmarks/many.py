@@ -12,18 +12,11 @@ import argparse
 import json
 
 from mptcplab import result, schedulers
-from mptcplab.lab.crowd import crowd
+from mptcplab.lab.crowd import COMMANDS, crowd
 from mptcplab.lab.crowd import run as run_command
 from mptcplab.places import OUT
 from mptcplab.table import table
 
-COMMANDS = (
-    ("show",),
-    ("show", "--json"),
-    ("stats",),
-    ("stats", "--json"),
-    ("stats", "--top", "10"),
-)
 SIZES = ((100, 5), (1000, 5))
 SCHEDULER = "bpf_ecf"
 MAX_SECONDS = 2

@@ -106,10 +106,6 @@ def report(rows, chosen):
     print("\n".join(table(head, out)))
 
 
-def numbers(text):
-    return tuple(int(n) for n in text.split("/"))
-
-
 def parse(argv):
     p = argparse.ArgumentParser(
         prog="vmtest.sh bench speed",
@@ -119,8 +115,8 @@ def parse(argv):
     add = p.add_argument
     some = " ".join(SCHEDULERS)
     add("--scheduler", action="append", metavar="WORD", help=f"{schedulers.SPELLING} ({some})")
-    add("--paths", type=numbers, default=PATHS, metavar="N/N...", help="(1/2/4)")
-    add("--connections", type=numbers, default=CONNECTIONS, metavar="N/N...", help="(1/4/8)")
+    add("--paths", type=int, nargs="+", default=PATHS, metavar="N", help="(1 2 4)")
+    add("--connections", type=int, nargs="+", default=CONNECTIONS, metavar="N", help="(1 4 8)")
     add("--seconds", type=float, default=SECONDS, help=f"of a measurement ({SECONDS:g})")
     add("--repeat", type=int, default=3, help="measurements of each, whose mean counts (3)")
     return p.parse_args(argv)

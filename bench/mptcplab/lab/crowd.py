@@ -13,6 +13,14 @@ from mptcplab.places import BUILD
 
 PROGRAM = "/usr/sbin/mptcp-sched"
 MANY = BUILD / "tests" / "many"
+# What is looked at among them.
+COMMANDS = (
+    ("show",),
+    ("show", "--json"),
+    ("stats",),
+    ("stats", "--json"),
+    ("stats", "--top", "10"),
+)
 
 
 @contextlib.contextmanager
