@@ -25,14 +25,14 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v7 SEC(".maps");
+} mps_subflow_v8 SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
 
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v7, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&mps_subflow_v8, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*
@@ -176,7 +176,7 @@ MPS_FN __u32 mps_snap_conn(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_s
 	r->head = (__u32)nxt;
 	r->sent = (__u32)sent;
 	r->sndbuf = 0;
-	r->found = 0;
+	r->found = r->found_new = 0;
 	__builtin_memset(&r->seen, 0, sizeof(r->seen));
 	r->begun = head && head->already_sent && c->unit;
 	return c->unit;

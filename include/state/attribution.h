@@ -8,7 +8,8 @@
  * (__mptcp_subflow_push_pending(), net/mptcp/protocol.c). So two things that
  * move are compared: how much the subflow took, and how far the connection's
  * head, what is given out next, went on. Bytes without either are ones that had
- * been sent before, the oldest ones.
+ * been sent before, the oldest ones. What is new is known besides, by the end of
+ * all that was ever given out: each such byte is counted once, whoever took it.
  */
 #ifndef MPS_SETTLE_H
 #define MPS_SETTLE_H
@@ -24,7 +25,8 @@ struct mps_round {
 	__u32 sent;	/* the end of all that was ever given out */
 	__u32 frag;	/* get_retrans: the fragment in question, or what is left of it, ... */
 	__u32 frag_end; /* ... and its end as far as it was sent; in get_send no byte */
-	__u32 found;	/* bytes of the head's way that subflows were found to have taken */
+	__u32 found;	 /* bytes of the head's way that subflows were found to have taken, ... */
+	__u32 found_new; /* ... and bytes that were given out for the first time */
 	__u32 late_us;	/* what is settled now was given that long ago */
 	__u32 sndbuf;	/* get_send: the chosen subflow's share of the send buffer; 0: as it is */
 	bool begun;	/* get_send: what is in front of the head is of the same fragment */
@@ -34,12 +36,28 @@ struct mps_round {
 
 /* What a subflow took, in bytes. */
 struct mps_taken {
-	__u32 fresh;  /* from the head, beginning at `from` */
-	__u32 from;   /* ... and ending at `to` at the latest */
-	__u32 to;     /* all of it unless other subflows took some, too */
+	__u32 fresh;  /* from the head, ... */
+	__u32 from;   /* ... beginning here, ... */
+	__u32 to;     /* ... and ending here at the latest; other subflows may have taken some */
 	__u32 chosen; /* of the fragment that it was chosen to send again */
 	__u32 oldest; /* of the oldest data, without having been chosen for it */
 };
+
+/*
+ * Of bytes that a subflow took, without having been chosen for them, those that were given out for
+ * the first time. One choice may be of old and of new data: the core fills a packet with what
+ * follows. But how many are new in all is known.
+ */
+static __always_inline __u32 mps_taken_new(const struct mps_subflow_store *s, struct mps_round *r,
+					   __u32 bytes)
+{
+	__u32 left = r->sent - s->sent;
+
+	left -= left < r->found_new ? left : r->found_new;
+	left = bytes < left ? bytes : left;
+	r->found_new += left;
+	return left;
+}
 
 /*
  * seq: the subflow's rel_write_seq. It has to be read before what is in the round, or bytes
@@ -50,13 +68,12 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 						   __u32 seq)
 {
 	struct mps_taken t = { .from = s->head, .to = r->head };
-	__u32 moved = s->settled ? seq - s->seq : 0, way;
-	const bool back = mps_before(r->head, r->sent);
+	__u32 moved = s->settled ? seq - s->seq : 0, way, first;
 
 	if (!seq)
 		return t;
-	/* the core went back behind it, after a subflow was given up; or to where it was */
-	if (mps_before(r->head, s->head) || (r->head == s->head && back && !s->back))
+	/* the core went back behind it, after a subflow was given up */
+	if (mps_before(r->head, s->head))
 		t.to = r->sent;
 	t.chosen = moved < s->length ? moved : s->length;
 	moved -= t.chosen;
@@ -65,23 +82,18 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 	t.fresh = moved < way ? moved : way;
 	t.oldest = moved - t.fresh;
 	r->found += t.fresh;
+	first = mps_taken_new(s, r, moved);
 
 	if (s->account == MPS_S_COPIED)
 		s->counter[MPS_S_COPIED] += t.chosen;
 	else
 		s->counter[MPS_S_RETRANS] += t.chosen;
-	if (!s->length && s->account == MPS_S_RETRANS)
-		s->counter[MPS_S_RETRANS] += t.fresh;
-	else
-		s->counter[MPS_S_SENT] += t.fresh;
-	s->counter[MPS_S_RETRANS] += t.oldest;
+	s->counter[MPS_S_SENT] += first;
+	s->counter[MPS_S_RETRANS] += moved - first;
 
-	/* of a fragment no more comes; a delayed push, without a choice, is of new data */
-	if (s->length)
-		s->account = MPS_S_SENT;
 	s->seq = seq;
 	s->head = r->head;
-	s->back = back;
+	s->sent = r->sent;
 	s->length = 0;
 	s->settled = 1;
 	return t;

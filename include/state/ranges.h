@@ -15,7 +15,7 @@
 
 #include "model/types.h"
 
-#define MPS_RANGES 16
+#define MPS_RANGES 15
 
 /*
  * Times are in ticks of 8192 us, of which the low bits are kept: ages up to 8 s

@@ -21,7 +21,7 @@
  * layout as another.
  */
 #define MPS_CONN_MAP "mps_conn_v8"
-#define MPS_SUBFLOW_MAP "mps_subflow_v7"
+#define MPS_SUBFLOW_MAP "mps_subflow_v8"
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \
@@ -130,11 +130,11 @@ struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
 	/* Bytes are settled in the next round: see state/attribution.h, for readers, too. */
 	__u32 seq;	  /* of its rel_write_seq, how far it is settled */
-	__u32 head;	  /* what was given out next at that time, low half */
+	__u32 head;	  /* what was given out next at that time, low half, ... */
+	__u32 sent;	  /* ... and the end of all that was ever given out */
 	__u16 length;	  /* of the fragment that it was chosen to send again, or 0 */
 	__u8 account;	  /* the counter that the bytes of the last choice go to */
-	__u8 settled : 1; /* seq and head are valid */
-	__u8 back : 1;	  /* head was before what had been given out already */
+	__u8 settled : 1; /* seq, head and sent are valid */
 	__u8 wnd_new : 1; /* it has just taken over a window, ... */
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
 	__u8 as_bkup : 1; /* of bpf_steer: it was a backup when its row was found, ... */

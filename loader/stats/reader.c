@@ -152,7 +152,7 @@ static void settle(const struct reading *r, struct mps_subflow_rec *rec, unsigne
 			continue;
 		}
 		if (!i || rec[i].conn != rec[i - 1].conn)
-			now.found = 0;
+			now.found = now.found_new = 0;
 		now.head = rec[i].head;
 		now.sent = rec[i].sent;
 		mps_settle(&rec[i].store, &now, rec[i].seq);

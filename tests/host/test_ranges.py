@@ -14,7 +14,7 @@ from stateful import UNKNOWN
 
 SOURCE = "store.c"
 
-RANGES = 16
+RANGES = 15
 TICK_US = 8192
 TICKS = 1024
 GUARD = 64

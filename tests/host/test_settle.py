@@ -2,7 +2,7 @@
 """state/attribution.h beside a connection whose every byte is known: who took it, and as what.
 
 Between two rounds the core does what the header's comment tells of it. Where new data went to one
-subflow and the oldest, unasked, to another one ("mixed"), only the sums can be right. Which bytes
+subflow and old data, unasked, to another one ("mixed"), only the sums can be right. Which bytes
 a subflow took in a gap in which the core went back for the second time cannot be told. A
 subflow's account is 0 until it is established, and again once it is closed.
 """
@@ -47,6 +47,7 @@ class Connection:
         self.una = self.head = self.sent = U32 - rng.randint(0, 1 << 20)
         self.now = rng.getrandbits(33)
         self.mixed, self.faults = mixed, set()
+        self.way, self.straight = 0, True  # of the head, since the last round
 
     def took(self, s, start, n, what):
         s.seq += n
@@ -54,18 +55,19 @@ class Connection:
         s.ranges.append((start, start + n))
 
     def take_head(self, s, n):
-        """The next bytes; until all was sent once these are sent again."""
-        again = self.head < self.sent
-        if again:
-            n = min(n, self.sent - self.head)
-        self.took(s, self.head, n, 1 if again else 0)
+        """The next bytes; until all was sent once these are sent again, and then new ones follow."""
+        again = min(n, self.sent - self.head)
+        self.took(s, self.head, n, 0)
+        s.bytes[0] -= again
+        s.bytes[1] += again
         self.head += n
+        self.way += n
         self.sent = max(self.sent, self.head)
 
     def words(self, length=0):
         """struct mps_round"""
         fragment = (self.una, self.una + length)
-        words = (self.now, self.una, self.head, self.sent, *fragment, 0, 0)
+        words = (self.now, self.una, self.head, self.sent, *fragment, 0, 0, 0)
         return (ctypes.c_uint32 * len(words))(*[x % U32 for x in words])
 
     def choose(self, s, account, length=0):
@@ -102,8 +104,9 @@ class Connection:
         elif what < 0.55:
             again = self.head < self.sent
             for one in some:
-                if again == (self.head < self.sent):
-                    self.take_head(one, n)
+                if self.mixed or again == (self.head < self.sent):
+                    most = self.sent - self.head if again and not self.mixed else n
+                    self.take_head(one, min(n, most))
         elif what < 0.7 and oldest:
             self.took(s, self.una, oldest, 1)
         elif what < 0.9 and oldest:
@@ -121,12 +124,15 @@ class Connection:
         elif what < 0.95:
             # a subflow is given up: back to the oldest data, which may go out at once
             whole, when = self.head == self.sent, rng.random()
-            if whole and when < 0.3:
-                # what it was given itself; all before that may be acknowledged
+            if whole and when < 0.6:
+                # what it was given itself; all before that may be acknowledged, or some of it
                 self.take_head(s, n)
+            if whole and when < 0.3:
+                self.una = rng.randint(self.una, self.head)
             self.head = self.una
             if whole and when > 0.5:
-                self.take_head(s, n)
+                self.take_head(s, rng.randint(1, n))
+            self.straight = False
 
     def counters(self, s):
         found = (ctypes.c_uint64 * 3)()
@@ -136,9 +142,9 @@ class Connection:
     def round(self):
         """All subflows are looked at, in any order; then something may be acknowledged."""
         self.now += self.rng.randint(0, 20_000)
-        r = self.words()
+        r, found = self.words(), 0
         for s in self.rng.sample(self.subflows, len(self.subflows)):
-            self.lib.store_settle(s.store, r, s.seq % U32)
+            found = self.lib.store_settle(s.store, r, s.seq % U32)
             if not self.mixed and self.counters(s) != s.bytes:
                 self.faults.add("bytes")
             for start, end in s.ranges[-20:]:
@@ -148,11 +154,17 @@ class Connection:
                 age = self.lib.store_age(s.store, first % U32, end % U32, self.now % U32)
                 if age == UNKNOWN:
                     self.faults.add("carrier missed")
+        if self.straight and found != self.way:
+            self.faults.add("way")
+        self.way, self.straight = 0, True
         counted = [sum(x) for x in zip(*map(self.counters, self.subflows), strict=True)]
         if counted != [sum(x) for x in zip(*(s.bytes for s in self.subflows), strict=True)]:
             self.faults.add("sums")
         if self.rng.random() < 0.5:
-            self.una = self.rng.randint(self.una, self.head)
+            # of what is given out again some may come in before that
+            self.una = self.rng.randint(self.una, self.sent)
+            if self.una > self.head:
+                self.head, self.straight = self.una, False
 
 
 def has_wrong_age(lib, rng):
@@ -161,8 +173,8 @@ def has_wrong_age(lib, rng):
     now, late = rng.getrandbits(32), rng.randint(0, 1_000_000)
     rounds = ((now - late, 5000, 0, 1), (now, 6000, late, 1001))
     for at, head, ago, seq in rounds:
-        words = (at, 5000, head, head, 5000, 5000, 0, ago)
-        lib.store_settle(store, (ctypes.c_uint32 * 8)(*[x % U32 for x in words]), seq)
+        words = (at, 5000, head, head, 5000, 5000, 0, 0, ago)
+        lib.store_settle(store, (ctypes.c_uint32 * len(words))(*[x % U32 for x in words]), seq)
     return abs(lib.store_age(store, 5000, 6000, now) - late) >= TICK
 
 
