@@ -329,6 +329,14 @@ static enum verb find_verb(const char *const *word, unsigned int nr)
 	return v;
 }
 
+/* May there be none? So where all of them are in one pair of brackets. */
+static bool may_be_none(const char *words)
+{
+	const char *end = strchr(words, ']');
+
+	return words[1] == '[' && end && !end[1];
+}
+
 /* What can be wrong with the words is told before the kernel is asked, and before any wait. */
 static enum exit_code parse(enum verb v, struct request *q, const char *const *word,
 			    unsigned int nr)
@@ -337,7 +345,7 @@ static enum exit_code parse(enum verb v, struct request *q, const char *const *w
 
 	if (nr && !*words)
 		return fail(EX_USAGE, HINT_STEER, "it takes nothing more: %s", word[0]);
-	if (*words && ((!nr && words[1] != '[') || (nr > 1 && !strstr(words, "..."))))
+	if (*words && ((!nr && !may_be_none(words)) || (nr > 1 && !strstr(words, "..."))))
 		return fail(EX_USAGE, HINT_STEER, "it takes%s", words);
 	return actions[v].parse ? actions[v].parse(q, word, nr) : EX_OK;
 }

@@ -341,7 +341,7 @@ def test_policies_of_one_scheduler(none_loaded, two_paths):
         download(conn, 50_000).finish().acknowledged()
         traced.end()
     seen = [e["policy"] for e in traced.events("decision") if e["policy"]]
-    assert set(seen) == {"steer_plain", "steer_redundant"} and seen == sorted(seen)
+    assert set(seen) == {"steer_thin", "steer_redundant"} and seen == sorted(seen, reverse=True)
 
 
 def test_schedulers_that_come_and_go(none_loaded, suffix, tmp_path):
