@@ -123,6 +123,7 @@ def test_a_device_without_an_address(labs, loaded):
     assert "path name two remote-id 2 rank 0" in rows()
 
 
+@pytest.mark.virtual_time
 def test_the_server_does_as_its_client_says(labs, none_loaded, steer_loaded):
     """By the client's own rows it knows no path, and uses both."""
     lab = labs(Link(20, 20), Link(20, 10)).endpoints()
