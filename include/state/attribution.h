@@ -20,17 +20,17 @@
 /* One pass over the subflows: low halves of sequence numbers and of the time. */
 struct mps_round {
 	__u32 now_us;
-	__u32 una;	/* oldest unacknowledged data */
-	__u32 head;	/* what is given out next */
-	__u32 sent;	/* the end of all that was ever given out */
-	__u32 frag;	/* get_retrans: the fragment in question, or what is left of it, ... */
-	__u32 frag_end; /* ... and its end as far as it was sent; in get_send no byte */
+	__u32 una;	 /* oldest unacknowledged data */
+	__u32 head;	 /* what is given out next */
+	__u32 sent;	 /* the end of all that was ever given out */
+	__u32 frag;	 /* get_retrans: the fragment in question, or what is left of it, ... */
+	__u32 frag_end;	 /* ... and its end as far as it was sent; in get_send no byte */
 	__u32 found;	 /* bytes of the head's way that subflows were found to have taken, ... */
 	__u32 found_new; /* ... and bytes that were given out for the first time */
-	__u32 late_us;	/* what is settled now was given that long ago */
-	__u32 sndbuf;	/* get_send: the chosen subflow's share of the send buffer; 0: as it is */
-	bool begun;	/* get_send: what is in front of the head is of the same fragment */
-	bool unsure;	/* the window is shut, as far as is known; in a moment it may be open */
+	__u32 late_us;	 /* what is settled now was given that long ago */
+	__u32 sndbuf;	 /* get_send: the chosen subflow's share of the send buffer; 0: as it is */
+	bool begun;	 /* get_send: what is in front of the head is of the same fragment */
+	bool unsure;	 /* the window is shut, as far as is known; in a moment it may be open */
 	struct mps_seen seen; /* which subflows became paths */
 };
 
