@@ -127,8 +127,9 @@ fi
 
 self=$(realpath "${BASH_SOURCE[0]}")
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
-# mmdebstrap writes the lines of its default mirror itself when it is given none.
-mmdebstrap --variant=apt --include=ca-certificates ${ARCHITECTURE:+--architectures="$ARCHITECTURE"} \
+# mmdebstrap writes the lines of its default mirror itself when it is given none. Its mounts are in a
+# namespace that ends with it: if it is killed, nothing of this machine stays mounted below the root.
+unshare --mount mmdebstrap --variant=apt --include=ca-certificates ${ARCHITECTURE:+--architectures="$ARCHITECTURE"} \
 	--aptopt='Apt::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' \
 	--aptopt='Acquire::Languages "none"' \
 	--dpkgopt=force-unsafe-io \
