@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * many NAMESPACES CONNECTIONS SCHEDULER: network namespaces manyN (below /run/netns), each with
- * that many MPTCP connections over its loopback, a byte in each direction. Says "ready" and takes
+ * that many MPTCP connections over its loopback, a byte in each direction. Says "ready". For each
+ * byte of its input all connections have one more in each direction; then it says "said". It takes
  * everything away again when its input ends.
  */
 #define _GNU_SOURCE
@@ -28,6 +29,11 @@
 #endif
 
 static unsigned int made;
+
+static struct pair {
+	int client, server;
+} *pairs;
+static unsigned int nr_pairs;
 
 static void path_of(unsigned int i, char *path, size_t size)
 {
@@ -101,6 +107,12 @@ static void check_is_mptcp(int fd)
 		errx(1, "a connection fell back to TCP: the guest has too little memory");
 }
 
+static void both_ways(const struct pair *p)
+{
+	byte(p->client, p->server);
+	byte(p->server, p->client);
+}
+
 /* The sockets stay open. */
 static void connect_all(unsigned int nr)
 {
@@ -114,39 +126,47 @@ static void connect_all(unsigned int nr)
 	    getsockname(listener, (struct sockaddr *)&a, &len))
 		err(1, "listener");
 	for (i = 0; i < nr; i++) {
-		int client = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP), server;
+		struct pair *p = &pairs[nr_pairs++];
 
-		if (client < 0 || connect(client, (struct sockaddr *)&a, len))
+		p->client = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP);
+		if (p->client < 0 || connect(p->client, (struct sockaddr *)&a, len))
 			err(1, "connection %u", i);
-		server = accept(listener, NULL, NULL);
-		if (server < 0)
+		p->server = accept(listener, NULL, NULL);
+		if (p->server < 0)
 			err(1, "accept");
-		check_is_mptcp(server);
-		byte(client, server);
-		byte(server, client);
+		check_is_mptcp(p->server);
+		both_ways(p);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	struct rlimit files = { 200000, 200000 };
-	unsigned int i, nr;
+	unsigned int i, nr, each;
 	char c;
 
 	if (argc != 4)
 		errx(2, "usage: many NAMESPACES CONNECTIONS SCHEDULER");
 	nr = (unsigned int)atoi(argv[1]);
+	each = (unsigned int)atoi(argv[2]);
+	pairs = calloc((size_t)nr * each, sizeof(*pairs));
+	if (!pairs)
+		err(1, "%u connections", nr * each);
 	if (setrlimit(RLIMIT_NOFILE, &files) || atexit(take_away))
 		err(1, "setrlimit, atexit");
 	for (i = 0; i < nr; i++) {
 		enter_new(i);
 		up();
 		choose(argv[3]);
-		connect_all((unsigned int)atoi(argv[2]));
+		connect_all(each);
 	}
 	puts("ready");
 	fflush(stdout);
-	while (read(STDIN_FILENO, &c, 1) > 0)
-		;
+	while (read(STDIN_FILENO, &c, 1) > 0) {
+		for (i = 0; i < nr_pairs; i++)
+			both_ways(&pairs[i]);
+		puts("said");
+		fflush(stdout);
+	}
 	return 0;
 }

@@ -5,20 +5,27 @@ The connections run over loopback, so both ends of each are here, with the same 
 10,000 that the commands find are 5,000 pairs. In virtual time a second is 500 million
 instructions. A kernel's table of tokens has its size from the memory: the guest needs 8 GB.
 
-Exit status 0: everything was listed, each command in 2 s and 100 MB.
+Then a rule of bpf_steer changes for all of them at once: each has a byte in both directions
+before it, after it, and once more.
+
+Exit status 0: everything was listed, each command in 2 s and 100 MB; no byte was lost, and after
+the rule's change the next byte of each connection went by it.
 """
 
 import argparse
+import collections
 import json
 
 from mptcplab import result, schedulers
-from mptcplab.lab.crowd import COMMANDS, crowd
+from mptcplab.lab.crowd import COMMANDS, crowd, speaks
 from mptcplab.lab.crowd import run as run_command
 from mptcplab.places import OUT
 from mptcplab.table import table
 
 SIZES = ((100, 5), (1000, 5))
 SCHEDULER = "bpf_ecf"
+STEERED = "bpf_steer"
+MODES = ("auto", "smallest-delay")  # before and after
 MAX_SECONDS = 2
 MAX_KB = 100_000
 
@@ -43,6 +50,33 @@ def measure(namespaces, each, out):
             }
 
 
+def modes(out):
+    """How many connections went by each mode last."""
+    run_command(out, "stats", "--json")
+    found = json.loads(out.read_text())["connections"]
+    return collections.Counter(c["steer"]["mode"] for c in found)
+
+
+def change(namespaces, each, out):
+    """A rule for all of them, while all of them speak: a row each for before and after."""
+    with crowd(namespaces, each, STEERED) as process:
+        before = speaks(process)
+        yield {"rule": "none", "seconds": before, "modes": modes(out)}
+        cost = run_command(out, "steer", "rule", "add", "mode", MODES[1])
+        yield {"rule": "added", "seconds": speaks(process), "modes": modes(out)}
+        yield {"rule": "there", "seconds": speaks(process), "modes": modes(out)}
+        yield {"rule": "the command", "seconds": cost.seconds, "modes": None}
+        run_command(out, "steer", "flush")
+
+
+def wrong_modes(rows, connections):
+    wanted = {"none": MODES[0], "added": MODES[1], "there": MODES[1]}
+    for r in rows:
+        mode = wanted.get(r["rule"])
+        if mode and r["modes"] != {mode: connections}:
+            yield f"rule {r['rule']}: {dict(r['modes'])}, not {connections} by {mode}"
+
+
 def problems(rows):
     for r in rows:
         what = f"{r['command']} among {r['connections']} connections"
@@ -54,6 +88,33 @@ def problems(rows):
             yield f"{what}: {r['listed']} are listed"
 
 
+def print_costs(rows):
+    cells = [
+        (
+            r["namespaces"],
+            r["connections"],
+            r["command"],
+            f"{r['seconds']:.2f}",
+            f"{r['peak_kb'] / 1000:.1f}",
+        )
+        for r in rows
+    ]
+    head = ("namespaces", "connections", "command", "seconds", "peak MB")
+    print("\n".join(table(head, cells)))
+
+
+def print_changes(rows):
+    cells = [
+        (
+            r["rule"],
+            f"{r['seconds']:.3f}",
+            " ".join(f"{mode} {nr}" for mode, nr in (r["modes"] or {}).items()),
+        )
+        for r in rows
+    ]
+    print("\n".join(table(("rule", "seconds", "connections by mode"), cells)))
+
+
 def run(argv):
     p = argparse.ArgumentParser(
         prog="vmtest.sh bench many",
@@ -62,29 +123,15 @@ def run(argv):
     )
     p.parse_args(argv)
     print(result.heading())
-    schedulers.mptcp_sched("load", SCHEDULER)
+    for name in (SCHEDULER, STEERED):
+        schedulers.mptcp_sched("load", name)
     out = OUT / "many.out"
     OUT.mkdir(parents=True, exist_ok=True)
     rows = [row for size in SIZES for row in measure(*size, out)]
+    changes = list(change(*SIZES[-1], out))
     out.unlink()
-    head = ("namespaces", "connections", "command", "seconds", "peak MB")
-    print(
-        "\n".join(
-            table(
-                head,
-                [
-                    (
-                        r["namespaces"],
-                        r["connections"],
-                        r["command"],
-                        f"{r['seconds']:.2f}",
-                        f"{r['peak_kb'] / 1000:.1f}",
-                    )
-                    for r in rows
-                ],
-            )
-        )
-    )
-    found = list(problems(rows))
-    result.save("many", rows=rows, problems=found)
+    print_costs(rows)
+    print_changes(changes)
+    found = [*problems(rows), *wrong_modes(changes, 2 * SIZES[-1][0] * SIZES[-1][1])]
+    result.save("many", rows=rows, changes=changes, problems=found)
     return result.status("many", found)

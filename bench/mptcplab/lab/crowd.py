@@ -43,6 +43,16 @@ def crowd(namespaces, connections, scheduler):
         process.stdout.close()
 
 
+def speaks(process):
+    """Each connection has one more byte in each direction: seconds that all of them take."""
+    begun = time.monotonic()
+    process.stdin.write("x")
+    process.stdin.flush()
+    said = process.stdout.readline()
+    assert said == "said\n", f"many: {said}"
+    return time.monotonic() - begun
+
+
 @dataclass(frozen=True)
 class Cost:
     seconds: float  # of the clock
