@@ -50,6 +50,9 @@ static const char monitor_details[] =
 #undef DESCRIBE
 
 #define DESCRIBE(id, name, text) "\n  " name ": " text
+#define VERDICTS TRACE_VERDICTS(DESCRIBE)
+#define CHANGES TRACE_CHANGES(DESCRIBE)
+#define EVENTS TRACE_EVENTS(DESCRIBE)
 static const char trace_details[] =
 	"One line per decision of the schedulers that are loaded, with what it was made on, until it\n"
 	"is interrupted. What is attached to them for that is gone with this command; without it\n"
@@ -60,7 +63,11 @@ static const char trace_details[] =
 	"Bytes of a connection: what is to be given out (pending), what the peer's window takes\n"
 	"(window), what is not acknowledged (unacked), and the fragment that is next, of copies the\n"
 	"oldest (unit). \"glance\": no path had room, and the policy was not asked.\n\n"
-	"What was decided:" TRACE_VERDICTS(DESCRIBE) "\n\nEvents of --json:" TRACE_EVENTS(DESCRIBE);
+	"What was decided:" VERDICTS "\n\nSince the decision before, a path:" CHANGES
+	"\n\nEvents of --json:" EVENTS;
+#undef VERDICTS
+#undef CHANGES
+#undef EVENTS
 #undef DESCRIBE
 
 static const char replay_details[] =

@@ -80,13 +80,18 @@ static __always_inline int mps_mark(struct mptcp_sock *msk, __u32 mask, const st
 	return ret;
 }
 
-/* Those that made the peer's window fill: they carry the oldest data. */
-MPS_FN __u32 mps_penalise_carriers(struct mptcp_sock *msk MPS_TRUSTED,
+/*
+ * Those that made the peer's window fill: they carry the oldest data. Returns a byte for each path:
+ * the part of its window that is withheld from now on, of MPS_SHARE; 0: nothing is new there. That
+ * is for `mptcp-sched trace`.
+ */
+MPS_FN __u64 mps_penalise_carriers(struct mptcp_sock *msk MPS_TRUSTED,
 				   const struct mps_conn *c MPS_ARG,
 				   const struct mps_round *r MPS_ARG)
 {
 	const __u32 all = (1U << (c->nr_paths & 31)) - 1;
 	struct mptcp_subflow_context *subflow;
+	__u64 part, withheld = 0;
 	__u32 n = 0;
 
 	mps_for_each_subflow(subflow, msk) {
@@ -97,10 +102,13 @@ MPS_FN __u32 mps_penalise_carriers(struct mptcp_sock *msk MPS_TRUSTED,
 		if (!s)
 			break;
 		i = mps_seen_path(&r->seen, all, n++);
-		if (i < MPS_MAX_PATHS)
-			mps_penalise_carrier(s, &c->path[i], c->now_us);
+		if (i >= MPS_MAX_PATHS)
+			continue;
+		part = mps_penalise_carrier(s, &c->path[i], c->now_us);
+		part = s->penalty_us == c->now_us ? part & 0xff : 0;
+		withheld |= part << 8 * i;
 	}
-	return n;
+	return withheld;
 }
 
 #endif /* MPS_BPF_MARK_H */

@@ -2,8 +2,8 @@
 /*
  * Looks at the decisions of schedulers while `mptcp-sched trace` runs: before and after each of
  * their functions <policy>_decide() and <policy>_copies() (bpf/frame/scheduler.h), and after each
- * mps_glance() (bpf/frame/glance.h). loader/trace/observer.c attaches one program per function; the
- * cookie tells which one that is.
+ * mps_glance() (bpf/frame/glance.h) and mps_penalise_carriers() (bpf/frame/mark.h).
+ * loader/trace/observer.c attaches one program per function; the cookie tells which one that is.
  *
  * The snapshot lies in the socket storage of its connection, and that leads to the socket. So the
  * filter knows namespace and ports of a connection from its first decision on.
@@ -223,6 +223,20 @@ int mps_trace_end(void *ctx)
 	return 0;
 }
 
+/* The same where the connection itself is the first argument. */
+static __always_inline bool read_connection(void *ctx, struct decision *d)
+{
+	struct mptcp_sock *msk;
+	__u64 at;
+
+	if (bpf_get_func_arg(ctx, 0, &at))
+		return false;
+	msk = (struct mptcp_sock *)at;
+	d->sk = (struct sock *)at;
+	d->token = BPF_CORE_READ(msk, token);
+	return is_wanted(d->sk, d->token);
+}
+
 /* It says 1 where no more than a glance was needed to see that there is no room. */
 SEC("fexit")
 int mps_trace_look(void *ctx)
@@ -230,16 +244,9 @@ int mps_trace_look(void *ctx)
 	const __u64 now = bpf_ktime_get_ns();
 	struct decision d = { 0 };
 	struct mps_trace_head *rec;
-	struct mptcp_sock *msk;
-	__u64 answer = 0, at, since;
+	__u64 answer = 0, since;
 
-	if (bpf_get_func_ret(ctx, &answer) || !(__u32)answer || bpf_get_func_arg(ctx, 0, &at))
-		return 0;
-	/* the connection itself is its first argument */
-	msk = (struct mptcp_sock *)at;
-	d.sk = (struct sock *)at;
-	d.token = BPF_CORE_READ(msk, token);
-	if (!is_wanted(d.sk, d.token))
+	if (bpf_get_func_ret(ctx, &answer) || !(__u32)answer || !read_connection(ctx, &d))
 		return 0;
 	count(false);
 	since = since_last(d.token, now);
@@ -251,6 +258,25 @@ int mps_trace_look(void *ctx)
 		return 0;
 	}
 	fill(ctx, rec, &d, now, since);
+	bpf_ringbuf_submit(rec, 0);
+	return 0;
+}
+
+/* No decision, and rare: what it says is told in any case, and counted nowhere. */
+SEC("fexit")
+int mps_trace_penalty(void *ctx)
+{
+	const __u64 now = bpf_ktime_get_ns();
+	struct decision d = { 0 };
+	struct mps_trace_head *rec;
+	__u64 answer = 0;
+
+	if (bpf_get_func_ret(ctx, &answer) || !answer || !read_connection(ctx, &d))
+		return 0;
+	rec = bpf_ringbuf_reserve(&ring, sizeof(*rec), 0);
+	if (!rec)
+		return 0;
+	fill(ctx, rec, &d, now, MPS_TRACE_FIRST);
 	bpf_ringbuf_submit(rec, 0);
 	return 0;
 }

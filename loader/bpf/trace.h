@@ -11,7 +11,7 @@
 /* No decision of this connection before, as far as is known. */
 #define MPS_TRACE_FIRST (~0ULL)
 
-/* A whole record of a decision, or its beginning alone where a glance was enough. */
+/* A whole record of a decision; its beginning alone where a glance was enough, and of a penalty. */
 struct mps_trace_head {
 	__u64 when_ns;	/* of CLOCK_MONOTONIC */
 	__u64 since_ns; /* since the decision before of this connection; MPS_TRACE_FIRST */

@@ -17,6 +17,7 @@
 #include "kernel/container.h"
 #include "kernel/sockets.h"
 #include "stats/reader.h"
+#include "trace/change.h"
 #include "trace/observer.h"
 #include "trace/print.h"
 #include "trace/recording.h"
@@ -25,7 +26,7 @@
 #define LOOK_S 1
 /* Of one turn, before signals are looked at again. */
 #define RECORDS_AT_ONCE 256
-/* Connections of which is known that they were introduced. */
+/* Connections of which is known that they were introduced, and what they were like. */
 #define MET 4096
 
 struct tracing {
@@ -36,7 +37,7 @@ struct tracing {
 	ino_t nameless;		    /* that was looked for in vain */
 	double to_real;		    /* seconds of 1970 when the clock of the kernel began */
 	__u64 shown;		    /* or recorded */
-	__u32 met[MET];		    /* tokens, each at its rest */
+	struct trace_look met[MET]; /* each at the rest of its token */
 	struct recording recording; /* --record */
 	struct observer_filter filter;
 	struct trace_top top;
@@ -128,11 +129,11 @@ static const char *name_of(struct tracing *t, ino_t inode, char *buf, size_t siz
 /* Its first decision may not be in the sample. Where two share a place, both are told again. */
 static bool is_new(struct tracing *t, const struct mps_trace_head *head)
 {
-	__u32 *met = &t->met[head->token % MET];
+	struct trace_look *met = &t->met[head->token % MET];
 
-	if (!head->netns || *met == head->token)
+	if (!head->netns || met->token == head->token)
 		return false;
-	*met = head->token;
+	*met = (struct trace_look){ .token = head->token };
 	return true;
 }
 
@@ -152,8 +153,9 @@ static int on_record(void *arg, void *data, size_t size)
 	struct tracing *t = arg;
 	const struct mps_trace_head *head = data;
 	const struct observer *of;
-	char netns[300];
+	struct trace_change changes[CHANGES_MAX];
 	struct trace_line l;
+	char netns[300];
 
 	if (size < sizeof(*head) || head->target >= t->observers.nr)
 		return 0;
@@ -173,8 +175,10 @@ static int on_record(void *arg, void *data, size_t size)
 		.cols = t->cols,
 		.time = t->to_real + (double)head->when_ns / 1e9,
 	};
+	l.change = changes;
+	l.nr_changes = trace_changes(&t->met[head->token % MET], head, l.rec, l.what, changes);
 	trace_print(&l);
-	t->shown++;
+	t->shown += l.what != OBSERVED_PENALTY;
 	return ferror(stdout) || t->shown == t->args->limit ? -ECANCELED : 0;
 }
 
@@ -244,7 +248,11 @@ static enum exit_code make_filter(struct observer_filter *f, const struct args *
 	struct netns ns;
 
 	*f = (struct observer_filter){
-		.token = args->token, .port = args->port, .one_in = args->sample, .top = args->top
+		.token = args->token,
+		.port = args->port,
+		.one_in = args->sample,
+		.top = args->top,
+		.decisions_only = args->record,
 	};
 	if (!args->netns && !args->container)
 		return EX_OK;

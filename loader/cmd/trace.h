@@ -15,6 +15,9 @@
 	X(STARTED, "started", "what was loaded is traced from here on")             \
 	X(DECISION, "decision", "where new data goes")                              \
 	X(COPIES, "copies", "whether the oldest data goes once more, without loss") \
+	X(PATH, "path", "what happened to a path since the decision before")        \
+	X(PATHS, "paths", "their number changed, and they are numbered anew")       \
+	X(NOTE, "note", "what the scheduler has to say now, or no more")            \
 	X(ENDED, "ended", "how many decisions there were, and how many were lost")
 
 enum trace_event {

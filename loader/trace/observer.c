@@ -35,6 +35,7 @@ const char *observers_hint(int err)
 enum exit_code observers_open(struct observers *o, const struct observer_filter *f)
 {
 	memset(o, 0, sizeof(*o));
+	o->decisions_only = f->decisions_only;
 	error_watch_libbpf();
 	o->skel = trace__open();
 	if (o->skel) {
@@ -87,13 +88,13 @@ static const char *name_of(const struct btf *btf, __u32 id)
 	return t ? btf__name_by_offset(btf, t->name_off) : "";
 }
 
-/* Is it a pointer to this struct that the function takes first? */
-static bool takes(const struct btf *btf, __u32 func, const char *name)
+/* Is it a pointer to this struct that the function takes first, of so many? */
+static bool takes(const struct btf *btf, __u32 func, const char *name, unsigned int args)
 {
 	const struct btf_type *t = btf__type_by_id(btf, func);
 
 	t = t && btf_is_func(t) ? btf__type_by_id(btf, t->type) : NULL;
-	if (!t || !btf_is_func_proto(t) || btf_vlen(t) != 2)
+	if (!t || !btf_is_func_proto(t) || btf_vlen(t) != args)
 		return false;
 	t = btf__type_by_id(btf, btf_params(t)->type);
 	while (t && (btf_is_ptr(t) || btf_is_mod(t)))
@@ -106,8 +107,9 @@ static enum observed which(const struct btf *btf, __u32 func, char *policy)
 {
 	static const struct {
 		const char *end, *about;
+		unsigned int args;
 	} known[] = {
-#define OBSERVED_ENTRY(id, name, about) { name, about },
+#define OBSERVED_ENTRY(id, name, about, args) { name, about, args },
 		OBSERVED(OBSERVED_ENTRY)
 #undef OBSERVED_ENTRY
 	};
@@ -119,7 +121,8 @@ static enum observed which(const struct btf *btf, __u32 func, char *policy)
 		const size_t end = strlen(known[i].end);
 
 		if (len < end || strcmp(name + len - end, known[i].end) ||
-		    !takes(btf, func, known[i].about) || (i == OBSERVED_GLANCE && len != end))
+		    !takes(btf, func, known[i].about, known[i].args) ||
+		    (i >= OBSERVED_GLANCE && len != end))
 			continue;
 		snprintf(policy, POLICY_LEN, "%.*s", (int)(len - end), name);
 		break;
@@ -181,6 +184,8 @@ static int observe(struct observers *o, const struct target *t, __u32 func, __u3
 	o->nr++;
 	if (what == OBSERVED_GLANCE)
 		return attach(o, at, 1, o->skel->progs.mps_trace_look, t, func);
+	if (what == OBSERVED_PENALTY)
+		return attach(o, at, 1, o->skel->progs.mps_trace_penalty, t, func);
 	/* behind it first: what is seen before it alone would stay in the map */
 	err = attach(o, at, 1, o->skel->progs.mps_trace_end, t, func);
 	return err ?: attach(o, at, 0, o->skel->progs.mps_trace_begin, t, func);
@@ -196,7 +201,7 @@ static int observe_program(struct observers *o, __u32 prog_id, __u32 sched)
 	for (i = 0; !err && t.btf && i < t.nr; i++) {
 		const enum observed what = which(t.btf, t.func[i].type_id, policy);
 
-		if (what == NR_OBSERVED)
+		if (what == NR_OBSERVED || (what == OBSERVED_PENALTY && o->decisions_only))
 			continue;
 		if (!t.jited) {
 			snprintf(o->sched[sched].why, sizeof(o->sched[sched].why),
@@ -218,7 +223,8 @@ static void let_go(struct observers *o, struct observer *ob)
 	__u32 len = sizeof(info);
 	unsigned int i;
 
-	if (ob->prog[1] >= 0 && !bpf_prog_get_info_by_fd(ob->prog[1], &info, &len))
+	if (ob->what != OBSERVED_PENALTY && ob->prog[1] >= 0 &&
+	    !bpf_prog_get_info_by_fd(ob->prog[1], &info, &len))
 		o->missed += info.recursion_misses;
 	for (i = 0; i < 2; i++) {
 		if (ob->link[i] >= 0)

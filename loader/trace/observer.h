@@ -10,14 +10,18 @@
 #include "bpf/trace.h"
 #include "cli/error.h"
 
-/* X(ID, the function's name or its end, of its first argument) */
-#define OBSERVED(X)                      \
-	X(DECIDE, "_decide", "mps_conn") \
-	X(COPIES, "_copies", "mps_conn") \
-	X(GLANCE, "mps_glance", "mptcp_sock")
+/*
+ * X(ID, the function's name or its end, of its first argument, how many it has). The last one is no
+ * decision, and not in a recording.
+ */
+#define OBSERVED(X)                              \
+	X(DECIDE, "_decide", "mps_conn", 2)      \
+	X(COPIES, "_copies", "mps_conn", 2)      \
+	X(GLANCE, "mps_glance", "mptcp_sock", 2) \
+	X(PENALTY, "mps_penalise_carriers", "mptcp_sock", 3)
 
 enum observed {
-#define OBSERVED_ENUM(id, name, about) OBSERVED_##id,
+#define OBSERVED_ENUM(id, name, about, args) OBSERVED_##id,
 	OBSERVED(OBSERVED_ENUM)
 #undef OBSERVED_ENUM
 		NR_OBSERVED
@@ -28,6 +32,7 @@ struct observer_filter {
 	__u32 token, netns, port;
 	__u32 one_in; /* 0 and 1: all */
 	bool top;     /* only connections that observers_want() named */
+	bool decisions_only;
 };
 
 #define POLICY_LEN 64
@@ -60,6 +65,7 @@ struct observers {
 	struct observed_sched *sched;
 	unsigned int nr_scheds;
 	__u64 missed; /* of observers that are detached */
+	bool decisions_only;
 };
 
 /* What observers_look() has to tell of a scheduler. */

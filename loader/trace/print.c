@@ -207,6 +207,15 @@ static void output_all(const struct trace_line *l)
 		output_null(o, "state");
 }
 
+static void print_json(const struct trace_line *l)
+{
+	trace_output_changes(l);
+	if (l->what == OBSERVED_PENALTY)
+		return;
+	output_all(l);
+	output_finish();
+}
+
 /* --- text */
 
 static void paths_text(__u64 mask, char *buf, size_t size)
@@ -284,20 +293,30 @@ static void print_inputs(const struct trace_line *l)
 		print_path(&c->path[i], i, l->what);
 }
 
-static void print_line(const struct trace_line *l)
+void trace_clock(double time, char *buf, size_t size)
 {
-	char clock[16], since[32] = "-", verdict[64];
-	const time_t seconds = (time_t)l->time;
+	const time_t seconds = (time_t)time;
+	char clock[16];
 	struct tm tm;
 
-	print_connection(l);
 	strftime(clock, sizeof(clock), "%T", localtime_r(&seconds, &tm));
+	snprintf(buf, size, "%s.%06u", clock, (unsigned int)((time - (double)seconds) * 1e6));
+}
+
+static void print_line(const struct trace_line *l)
+{
+	char clock[32], since[32] = "-", verdict[64];
+
+	print_connection(l);
+	trace_print_changes(l);
+	if (l->what == OBSERVED_PENALTY)
+		return;
+	trace_clock(l->time, clock, sizeof(clock));
 	if (l->head->since_ns != MPS_TRACE_FIRST)
 		snprintf(since, sizeof(since), "+%.6f", (double)l->head->since_ns / 1e9);
 	trace_verdict(l->what, l->head->answer, verdict, sizeof(verdict));
-	output_text("%s.%06u  %10s  0x%08x  %.*s%s%s  %-25s", clock,
-		    (unsigned int)((l->time - (double)seconds) * 1e6), since, l->head->token,
-		    MPS_NAME_LEN, l->sched, l->one_of_several && *l->policy ? " " : "",
+	output_text("%s  %10s  0x%08x  %.*s%s%s  %-25s", clock, since, l->head->token, MPS_NAME_LEN,
+		    l->sched, l->one_of_several && *l->policy ? " " : "",
 		    l->one_of_several ? l->policy : "", verdict);
 	if (l->rec)
 		print_inputs(l);
@@ -331,9 +350,11 @@ static void print_wrapped(const struct trace_line *l)
 
 void trace_print(const struct trace_line *l)
 {
-	if (output_is_json())
-		output_all(l);
-	else if (l->cols > 1)
+	if (output_is_json()) {
+		print_json(l);
+		return;
+	}
+	if (l->cols > 1)
 		print_wrapped(l);
 	else
 		print_line(l);

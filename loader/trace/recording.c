@@ -228,7 +228,7 @@ static bool take(struct recording_item *item, const struct recording_chunk *chun
 	switch (chunk->kind) {
 	case RECORDING_FUNCTION:
 		item->function = func;
-		return chunk->size == sizeof(*func) && func->what < NR_OBSERVED &&
+		return chunk->size == sizeof(*func) && func->what <= OBSERVED_GLANCE &&
 		       ends(func->sched, sizeof(func->sched)) &&
 		       ends(func->policy, sizeof(func->policy)) &&
 		       ends(func->tunables, sizeof(func->tunables));

@@ -51,7 +51,8 @@ static void fill(struct draw *d, void *to, size_t size)
 
 static void draw_function(struct draw *d, __u32 target)
 {
-	struct recording_function f = { .target = target, .what = draw_byte(d) % NR_OBSERVED };
+	struct recording_function f = { .target = target,
+					.what = draw_byte(d) % (OBSERVED_GLANCE + 1) };
 	const struct replay_sched *s = replay_scheds[draw_byte(d) % nr_replay_scheds];
 	const uint8_t how = draw_byte(d);
 

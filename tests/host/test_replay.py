@@ -155,7 +155,7 @@ BROKEN = {
     "kind": header() + chunk(9, bytes(8)),
     "odd": header() + chunk(END, bytes(23)),
     "function-short": header() + chunk(FUNCTION, bytes(8)),
-    "function-what": header() + function(0, what=7),
+    "function-what": header() + function(0, what=GLANCE + 1),
     "function-order": header() + function(1),
     "name-without-end": header() + function(0, sched=b"x" * 16),
     "decision-short": header() + function(0) + chunk(DECISION, bytes(HEAD + 8)),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* loader/trace/print.c as a library: a line of `trace`. */
+/* loader/trace/print.c and change.c as a library: a line of `trace`, and what comes before it. */
 #define _GNU_SOURCE
 #include "../../loader/trace/print.c"
+#include "../../loader/trace/print_change.c"
+#include "../../loader/trace/change.c"
 #include "../../loader/cli/json_print.c"
 #include "../../loader/cli/output.c"
 #include "../../loader/cli/text.c"
@@ -13,13 +15,26 @@ const char *addr_text(const struct mps_addr *a, char *buf, size_t size)
 	return buf;
 }
 
+/* What is known of the connection; `compare` says so of whatever is shown. */
+static struct trace_look last;
+static bool compare;
+
+/* This connection is met, and looked at from now on; 0: it is not. */
+void meet(unsigned int token)
+{
+	last = (struct trace_look){ .token = token };
+	compare = token;
+}
+
 /* what: enum observed */
 void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool several, bool paths,
 	  unsigned int cols)
 {
-	const struct trace_line l = {
+	const bool whole = what == OBSERVED_DECIDE || what == OBSERVED_COPIES;
+	struct trace_change changes[CHANGES_MAX];
+	struct trace_line l = {
 		.head = &rec->head,
-		.rec = what == OBSERVED_GLANCE ? NULL : rec,
+		.rec = whole ? rec : NULL,
 		.what = what,
 		.sched = "bpf_steer",
 		.policy = what == OBSERVED_GLANCE ? "" : "steer_thin",
@@ -31,6 +46,10 @@ void show(const struct mps_trace_rec *rec, unsigned int what, bool json, bool se
 		.time = 1700000000.25,
 	};
 
+	if (compare) {
+		l.change = changes;
+		l.nr_changes = trace_changes(&last, l.head, l.rec, l.what, changes);
+	}
 	output_setup(json, true);
 	trace_print(&l);
 	fflush(stdout);
