@@ -13,6 +13,7 @@ TOLD = {
     "summary.json": "docs/results/lab.md",
     "more.json": "docs/results/lab.md",
     "modern.json": "docs/results/lab.md",
+    "steering.json": "docs/results/steering.md",
 }
 
 
@@ -21,6 +22,8 @@ def test_the_documentation_has_the_summarys_table(name):
     digest = json.loads((RESULTS / name).read_text())
     text = (TOP / TOLD[name]).read_text()
     assert "\n".join(page.digest_lines(digest)) in text
+    for one in digest["scenarios"]:
+        assert "told" not in one or "\n".join(page.told_lines(one)) in text, one["scenario"]
     for kernel in {one["kernel"] for one in digest["scenarios"]}:
         assert f"Linux {kernel}" in text
 

@@ -184,7 +184,7 @@ def test_the_summary_tells_what_the_scenario_names():
     lines = [line.split() for line in page.told_lines(one)]
     assert lines == [
         ["test", *GOOD["told"]],
-        ["default", "2", "0.06", "0.75", "0.5"],
+        ["default", "2", "0.060", "0.750", "0.500"],
         ["bpf_rr", "-", "-", "-", "-"],
         ["bpf_steer@rr", "123", "0", "0", "1"],
     ]
@@ -200,4 +200,4 @@ def test_the_table_has_the_parameters_that_tell_its_rows_apart():
     assert page.apart(cases[:1]) == page.apart([{}]) == []
     rows = [{"scheduler": "x", "params": c, "values": {"late": c["size"] / 2}} for c in cases]
     text = "\n".join(page.told_lines({"scenario": "test", "told": rows}))
-    assert text == "test  load  late\nx      web   0.5\nx     bulk     1"
+    assert text == "test  load   late\nx      web  0.500\nx     bulk      1"

@@ -216,10 +216,12 @@ def apart(combinations):
 
 
 def told_text(value):
-    """Three digits, or all that are before the point."""
+    """Three digits, or all that are before the point, or three behind it."""
     if value is None:
         return "-"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    if abs(value) < 1:
+        return f"{value:.3f}" if value else "0"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def digest_lines(digest):
