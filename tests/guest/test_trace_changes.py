@@ -5,6 +5,7 @@ What follows from what in the snapshots: tests/host/test_trace_changes.py.
 """
 
 import itertools
+import time
 
 import pytest
 import steered
@@ -62,6 +63,8 @@ def test_a_path_dies_and_comes_back(labs, _shared):
         assert "given-up" not in of_path(traced, 0)
         kill()
         traced.wait("path", path=0, change="given-up")
+        # the other one has room again by then
+        time.sleep(1)
         revive()
         traced.wait("path", path=0, change="back")
         transfer.finish().acknowledged()
