@@ -33,6 +33,8 @@ class Cell:
     at: tuple
     capture: bool
     sysctl: dict
+    costly: str = ""  # name of the path whose bytes are counted by themselves
+    tables: str = ""  # of steering
 
     def spec(self):
         """The same as plain data."""

@@ -39,13 +39,28 @@ def _delivered(result):
     return sum(o["bytes"] for o in _objects(result)) + result["values"].get("beside_bytes", 0)
 
 
-def fast(cell):
-    return workloads.of(cell.workload).fast(cell.paths)
-
-
 def _fast_share(cell, result):
     got = result["counted"]["received"]
-    return got[fast(cell)] / sum(got) if sum(got) else None
+    return got[workloads.fast(cell)] / sum(got) if sum(got) else None
+
+
+def _costly(cell, result):
+    """Megabytes that came over the path that costs; None without one."""
+    names = [p.name for p in cell.paths]
+    if not cell.costly:
+        return None
+    return result["counted"]["received"][names.index(cell.costly)] * 1e-6
+
+
+def _costly_share(cell, result):
+    found, whole = _costly(cell, result), sum(result["counted"]["received"]) * 1e-6
+    return found / whole if found is not None and whole else None
+
+
+def _late(cell, result):
+    """Part of the objects that took longer than the workload's deadline; None without one."""
+    limit, times = cell.workload.get("deadline_s"), [o["seconds"] for o in _objects(result)]
+    return sum(t > limit for t in times) / len(times) if limit and times else None
 
 
 def _fast_ideal(cell, result):
@@ -53,7 +68,7 @@ def _fast_ideal(cell, result):
     for one in _objects(result):
         shares = fluid.fluid_shares(one["bytes"], cell.paths)
         sums = [a + b for a, b in zip(sums, shares, strict=True)]
-    return sums[fast(cell)] / sum(sums) if sum(sums) else None
+    return sums[workloads.fast(cell)] / sum(sums) if sum(sums) else None
 
 
 def _wire(_, result):
@@ -63,7 +78,7 @@ def _wire(_, result):
 
 def _fast_idle(cell, result):
     """Part of the time in which something was wanted that the fast path carried nothing."""
-    i = fast(cell)
+    i = workloads.fast(cell)
     path = cell.paths[i]
     could = 0.0
     for begin, end in result.get("active", ()):
@@ -79,7 +94,7 @@ def _resets(_, result):
 
 
 def _fast_resets(cell, result):
-    path = result["counted"]["cwnd_resets"][fast(cell)]
+    path = result["counted"]["cwnd_resets"][workloads.fast(cell)]
     return path["idle"] + path["timeout"]
 
 
@@ -109,12 +124,16 @@ MEASURES = {
     "goodput_ratio": Measure("goodput / fluid bound", "", False, _value("goodput_ratio")),
     "rtt_ms": Measure("application RTT, mean", "ms", True, _value("rtt_ms")),
     "rtt_p99_ms": Measure("application RTT, 99 %", "ms", True, _value("rtt_p99_ms")),
+    "rtt_max_ms": Measure("application RTT, worst", "ms", True, _value("rtt_max_ms")),
     "beside_mbit": Measure(
         "goodput of the bulk flow beside", "Mbit/s", False, _value("beside_mbit")
     ),
     "fast_share": Measure("share of the traffic on the fast path", "", None, _fast_share),
     "fast_ideal": Measure("the fluid's share on the fast path", "", None, _fast_ideal),
     "fast_idle": Measure("idle time of the fast path", "", True, _fast_idle),
+    "costly_mb": Measure("on the path that costs", "MB", True, _costly),
+    "costly_share": Measure("share of the traffic on the path that costs", "", True, _costly_share),
+    "late": Measure("later than the deadline", "", True, _late),
     "wire_per_byte": Measure("bytes on the wire / delivered", "", True, _wire),
     "cwnd_resets": Measure("resets of congestion windows", "", True, _resets),
     "fast_resets": Measure("resets of the fast path's window", "", True, _fast_resets),

@@ -104,6 +104,19 @@ def chosen(names, form):
     return [scenarios[n] for n in dict.fromkeys(names)]
 
 
+def check_tables(words, scenarios):
+    """Steering tables that a word names are some scenario's."""
+    known = list(dict.fromkeys(name for s in scenarios for name in s.steering))
+    for choice in map(schedulers.Choice, words):
+        if choice.tables and choice.name != schedulers.STEER:
+            raise PlanError(f"--scheduler {choice}: only {schedulers.STEER} has steering tables")
+        if choice.tables and choice.tables not in known:
+            raise PlanError(
+                f"--scheduler {choice}: no steering tables {choice.tables!r}; "
+                f"there are: {' '.join(known) or 'none'}"
+            )
+
+
 def matching(cells, asked):
     """Those whose parameters have the values of KEY=VALUE words, any of them for each key."""
 
@@ -167,8 +180,9 @@ def make(args):
     form = FORMS[args.full]
     if args.guests < 1:
         raise PlanError("--guests: at least 1")
-    words = words_of(args.scheduler)
-    cells = [c for s in chosen(args.scenario, form) for c in s.cells(words, args.seed)]
+    words, scenarios = words_of(args.scheduler), chosen(args.scenario, form)
+    check_tables(words, scenarios)
+    cells = [c for s in scenarios for c in s.cells(words, args.seed)]
     if not cells:
         raise PlanError("nothing to measure: those scenarios take none of those schedulers")
     cells = matching(cells, args.only)

@@ -8,6 +8,11 @@
     also                    words that are measured with the scheduler that they are a form of
     at                      the ends that get the scheduler: ["server"] (the default) or both
     capture                 whether the receiver's packets are captured, for their delays
+    costly                  name of the path that costs: its bytes are a measure, and plain TCP has
+                            the best of the others
+    told                    measures that the summary has of each combination
+    [steering]              name = rows of steering's tables, as `mptcp-sched steer list` prints them;
+                            bpf_steer is measured with each, as bpf_steer@name, and without
     [sysctl]                of both ends, below net: "ipv4/tcp_timestamps" = 2
     topology                "" or "trunk": the paths share the links of [[trunk]]
     [grid]                  parameters with their values; all combinations are measured
@@ -40,6 +45,7 @@ import tomllib
 from mptcplab import schedulers, workloads
 from mptcplab.cell import Cell
 from mptcplab.figurespec import figure
+from mptcplab.measures import MEASURES
 from mptcplab.pathspec import PathSpec
 from mptcplab.places import SCENARIOS
 from mptcplab.schema import FORMS, ROLES, ScenarioError, Table, value_of
@@ -67,13 +73,25 @@ class Scenario:
     trunk: list
     workload: dict
     figures: list
+    costly: str
+    told: list
+    steering: dict  # {name: rows as text}
+
+    def words(self, asked):
+        """What of that is measured here, and the forms that come with it."""
+
+        def here(word):
+            listed = self.schedulers is None or word in self.schedulers or word in REFERENCES
+            tables = schedulers.Choice(word).tables
+            return listed and (not tables or tables in self.steering)
+
+        words = [w for w in asked if here(w)]
+        also = [*self.also, *(f"{schedulers.STEER}@{name}" for name in self.steering)]
+        return words + [w for w in also if schedulers.Choice(w).name in words and w not in words]
 
     def cells(self, words, seeds=None):
         """Of these schedulers, in an order in which what is compared is measured together."""
-        words = [
-            w for w in words if self.schedulers is None or w in self.schedulers or w in REFERENCES
-        ]
-        words += [w for w in self.also if w.split(":")[0].split("+")[0] in words and w not in words]
+        words = self.words(words)
         out = []
         for params, seed, run in itertools.product(
             self.combinations, seeds or self.seeds, range(self.runs)
@@ -108,6 +126,8 @@ class Scenario:
                     self.at,
                     self.capture,
                     self.sysctl,
+                    self.costly,
+                    self.steering.get(schedulers.Choice(word).tables, ""),
                 )
                 for word in words
             ]
@@ -191,7 +211,12 @@ def parse(name, data, form="short"):
         trunk=trunk,
         workload=work.left,
         figures=figures,
+        costly=take("costly", str, ""),
+        told=table.strings("told", [], MEASURES),
+        steering=steering(table.table("steering"), [p.name for p in paths]),
     )
+    if made.costly and (made.costly not in [p.name for p in paths] or len(paths) < 2):
+        table.fail("costly", f"{made.costly!r} is not one of several paths")
     table.end()
     # Whatever is wrong in some combination shows now, and not an hour into a run.
     workloads.check(
@@ -203,6 +228,24 @@ def parse(name, data, form="short"):
     )
     made.cells(["default"])
     return made
+
+
+def steering(table, paths):
+    """{name: rows as text}; what they say is for the command to read."""
+    out = {}
+    for key, rows in table.left.items():
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", key):
+            table.fail(key, "a name has small letters, digits and -")
+        if not isinstance(rows, list) or not rows:
+            table.fail(key, "must be a list of rows")
+        for row in rows:
+            if not isinstance(row, str) or not re.fullmatch(r"(path|rule) [^\n#]+", row):
+                table.fail(key, f"{row!r} is not a row, as 'rule mode auto'")
+            device = re.search(r" device (\S+)", row)
+            if device and device[1] not in paths:
+                table.fail(key, f"{row!r}: no path {device[1]!r}; there are: {', '.join(paths)}")
+        out[key] = "".join(f"{row}\n" for row in rows)
+    return out
 
 
 def sysctls(table):

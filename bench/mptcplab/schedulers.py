@@ -5,14 +5,17 @@ import dataclasses
 import json
 import os
 import shutil
+import tempfile
 
 from mptcplab.places import BUILD
 from mptcplab.process import LabError, check
 
 BUILT = BUILD / "mptcp-sched"
 TCP = "plain TCP"
-SPELLING = """a name, "tcp" for plain TCP, NAME+FLAG for `mptcp-sched use NAME --FLAG`, or NAME:KEY=VALUE,KEY=VALUE
-for --set KEY=VALUE; may be given several times"""
+STEER = "bpf_steer"
+SPELLING = """a name, "tcp" for plain TCP, NAME+FLAG for `mptcp-sched use NAME --FLAG`, NAME:KEY=VALUE,KEY=VALUE
+for --set KEY=VALUE, or bpf_steer@TABLES for the steering tables of that name, which a scenario of the lab has;
+may be given several times"""
 
 
 def command():
@@ -42,11 +45,21 @@ class Choice:
 
     @property
     def name(self):
-        return self.word.partition(":")[0].partition("+")[0]
+        return self._spelt.partition("+")[0]
 
     @property
     def flags(self):
-        return [f"--{f}" for f in self.word.partition(":")[0].split("+")[1:]]
+        return [f"--{f}" for f in self._spelt.split("+")[1:]]
+
+    @property
+    def _spelt(self):
+        """Name and flags."""
+        return self.word.partition(":")[0].partition("@")[0]
+
+    @property
+    def tables(self):
+        """Which of a scenario's [steering]; "" for none."""
+        return self.word.partition(":")[0].partition("@")[2]
 
     @property
     def values(self):
@@ -74,11 +87,24 @@ def choices(words):
 _values = {}  # of each scheduler that was loaded here
 
 
-def use(lab, choice, role="server"):
+def steer(text):
+    """These are steering's tables, of rows as `steer list` prints them; their paths begin at 0 bytes."""
+    with tempfile.NamedTemporaryFile("w", prefix="tables-") as file:
+        file.write(text)
+        file.flush()
+        mptcp_sched("steer", "replace", file.name)
+    # Accounts outlive tables, and go on with the next path of that name.
+    mptcp_sched("steer", "account", "reset")
+
+
+def use(lab, choice, role="server", tables=""):
     """Selects a scheduler in a namespace of the lab, loading it where needed.
 
-    Whatever else is loaded goes: a scheduler may bring programs that see every connection.
+    Whatever else is loaded goes: a scheduler may bring programs that see every connection. `tables`:
+    what bpf_steer gets; they are the machine's, and not the namespace's.
     """
+    if choice.tables and not tables:
+        raise LabError(f"{choice}: only a scenario of the lab has steering tables")
     found = mptcp_sched("list")["schedulers"]
     loaded = {s["name"] for s in found if s["pin"]}
     for name in sorted(loaded):
@@ -91,6 +117,8 @@ def use(lab, choice, role="server"):
         words += [w for v in choice.values for w in ("--set", v)]
     mptcp_sched("use", choice.name, "--netns", lab.names[role], *words)
     _values[choice.name] = choice.values
+    if choice.name == STEER:
+        steer(tables)
 
 
 def connections(lab, role="server"):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The lab's emulation, player, fetcher and probe over plain TCP, where the answer is known."""
+"""The lab's emulation, player, fetcher and probe over plain TCP, where the answer is known; steering's tables."""
 
 import contextlib
 import dataclasses
 import time
 
 import pytest
-from mptcplab import fluid, player, scenario
+import steered
+from mptcplab import fluid, measures, player, scenario
 from mptcplab.guest import emulation, measure
 from mptcplab.lab import cwnd, fetch, netlab, web
 
@@ -231,3 +232,25 @@ def test_bulk_beside_requests_slows_them_by_the_queue(tmp_path):
         4 * netlab.PAYLOAD / netlab.FRAME, rel=0.1
     )
     assert 30 < found["values"]["rtt_ms"] < 20 + 300 + 25
+
+
+# --- what a scenario's tables do
+
+tables = steered.tables
+
+
+def test_a_cell_has_the_tables_and_the_dscp_that_its_scenario_says(tables, tmp_path):
+    """Calls go over the longer path, since the tables say so; without DSCP they would take the other."""
+    rows = ["path name two device two rank 0", "path name one device one rank 1"]
+    paths = [{"name": "one", "mbit": 4, "rtt_ms": 20}, {"name": "two", "mbit": 4, "rtt_ms": 60}]
+    rules = ["rule dscp ef mode active-standby", "rule mode bpf_minrtt"]
+    data = SCENARIO | {"path": paths, "costly": "two", "steering": {"calls": [*rows, *rules]}}
+    shares = []
+    for dscp in (0, 46):
+        work = {"kind": "requests", "seconds": 2, "response_bytes": 1000, "dscp": dscp}
+        made = scenario.parse("test", data | {"workload": work}, "full")
+        (one,) = made.cells(["bpf_steer@calls"])
+        share = measures.MEASURES["costly_share"].of(one, result_of(one, tmp_path))
+        shares.append(share)
+    # active-standby has the path that was there first for a second
+    assert shares[0] < 0.1 and shares[1] > 0.3, shares

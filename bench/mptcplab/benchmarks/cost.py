@@ -14,7 +14,6 @@ Exit status 0: everything was measured and the limits of the project's plan are 
 """
 
 import argparse
-import tempfile
 
 from mptcplab import result, schedulers
 from mptcplab.lab import probe
@@ -33,7 +32,6 @@ FIRST_RTT_MS = 10
 STEP_RTT_MS = 10
 BYTES_PER_PATH = 512 << 10
 
-STEER = "bpf_steer"
 MAX_RSS_KB = 50 * 1024
 MAX_MORE_BY_RULES = 50  # instructions of a decision behind the first
 MAX_STATE = {"mps_conn": 544, "mps_subflow": 256}  # by map, without its version
@@ -41,12 +39,8 @@ MAX_STATE = {"mps_conn": 544, "mps_subflow": 256}  # by map, without its version
 
 def steer(rules):
     """That many rules, of which the last one matches a connection."""
-    with tempfile.NamedTemporaryFile("w", prefix="rules-") as file:
-        for i in range(1, rules):
-            file.write(f"rule local-port {i} dscp ef uid 12345 mode auto\n")
-        file.write("rule mode bpf_minrtt\n")
-        file.flush()
-        schedulers.mptcp_sched("steer", "replace", file.name)
+    others = (f"rule local-port {i} dscp ef uid 12345 mode auto\n" for i in range(1, rules))
+    schedulers.steer("".join(others) + "rule mode bpf_minrtt\n")
 
 
 def measure(name, subflows, rules=None):
@@ -194,7 +188,7 @@ def run(argv):
     virtual = result.facts()["virtual_time"]
     print(result.heading())
     names = [(name, None) for name in args.scheduler or (() if args.rules else SCHEDULERS)]
-    names += [(STEER, rules) for rules in args.rules or ()]
+    names += [(schedulers.STEER, rules) for rules in args.rules or ()]
     rows = [measure(name, n, rules) for n in args.subflows or SUBFLOWS for name, rules in names]
     report(rows, virtual)
     peak = memory()

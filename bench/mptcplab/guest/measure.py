@@ -37,7 +37,7 @@ class Bench:
         self.mptcp = not self.choice.is_tcp
         self.work = workloads.of(cell.workload)
         self.sender = self.work.sender(cell.workload)
-        self.fast = self.work.fast(cell.paths)
+        self.fast = workloads.fast(cell)
         # Plain TCP has the better path to itself.
         self.host = lab.address("server", self.fast if self.choice.is_tcp else 0)
         self.rng = cell.rng
@@ -160,7 +160,7 @@ def measure(cell, resets, folder):
         bench = Bench(cell, lab, resets)
         if bench.mptcp:
             for role in cell.at:
-                schedulers.use(lab, bench.choice, role)
+                schedulers.use(lab, bench.choice, role, cell.tables)
         if cell.capture:
             files["capture"] = Path(folder, "capture.pcap")
             receiver = transfer.other(bench.sender)

@@ -25,7 +25,7 @@ INFO_EXTRA_SUBFLOWS = 0
 INFO_BYTES_RETRANS = 48
 
 
-def make_socket(lab, role, mptcp):
+def make_socket(lab, role, mptcp, dscp=0):
     protocol = socket.IPPROTO_MPTCP if mptcp else socket.IPPROTO_TCP
     with lab.inside(role):
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
@@ -34,19 +34,22 @@ def make_socket(lab, role, mptcp):
         sock.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", MAX_SECONDS, 0))
     # Or Nagle's rule holds the last short segment back for a round trip, of whichever path has it.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if dscp:
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
     return sock
 
 
 @contextlib.contextmanager
-def connection(lab, path=0, mptcp=True, port=PORT):
+def connection(lab, path=0, mptcp=True, port=PORT, dscp=0):
     """{"client": socket, "server": socket}, with all subflows there."""
     with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(make_socket(lab, "server", mptcp))
+        # An accepted socket has its listener's DSCP, so the first byte has it, too.
+        listener = stack.enter_context(make_socket(lab, "server", mptcp, dscp))
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         address = (lab.address("server", path), port)
         listener.bind(address)
         listener.listen()
-        client = stack.enter_context(make_socket(lab, "client", mptcp))
+        client = stack.enter_context(make_socket(lab, "client", mptcp, dscp))
         client.connect(address)
         server = stack.enter_context(listener.accept()[0])
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):

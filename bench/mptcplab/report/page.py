@@ -44,6 +44,10 @@ class Section:
         self.name = f"{scenario.name}-{scenario.form}-{self.kernel}"
 
     @property
+    def words(self):
+        return {r.cell.scheduler for r in self.records}
+
+    @property
     def paths(self):
         """For people, with ranges where a parameter changes them."""
         for i, path in enumerate(self.first.paths):
@@ -161,10 +165,61 @@ def digest_of(sections):
             "invalid": s.invalid[0],
             "gains": gains(s.records),
         }
+        | ({"told": told(s)} if s.scenario.told else {})
         for s in sections
     ]
     raws = [r.raw for s in sections for r in s.records]
     return {"commits": sorted({str(r["commit"]) for r in raws}), "scenarios": rows}
+
+
+def told(section):
+    """Of each combination and scheduler the means of the measures that the scenario names."""
+    groups = collections.defaultdict(list)
+    for r in section.records:
+        groups[json.dumps(r.cell.params), r.cell.scheduler].append(r)
+    places = [(p, w) for p in dict.fromkeys(p for p, _ in groups) for w in order(section.words)]
+    return [
+        {
+            "params": json.loads(at[0]),
+            "scheduler": at[1],
+            "values": {
+                name: found.value if found else None
+                for name in section.scenario.told
+                for found in [stats.mean([r[name] for r in groups[at]])]
+            },
+        }
+        for at in places
+        if at in groups
+    ]
+
+
+def told_lines(one):
+    """The table of a summary's scenario that has such rows."""
+    rows = one["told"]
+    params = apart([r["params"] for r in rows])
+    head = (one["scenario"], *params, *rows[0]["values"])
+    cells = (
+        (r["scheduler"], *(r["params"][p] for p in params), *map(told_text, r["values"].values()))
+        for r in rows
+    )
+    return table(head, cells)
+
+
+def apart(combinations):
+    """The first parameters, as many as tell the combinations from each other."""
+    keys = list(combinations[0])
+    whole = len({tuple(c.values()) for c in combinations})
+    for count in range(len(keys)):
+        if len({tuple(c[k] for k in keys[:count]) for c in combinations}) == whole:
+            return keys[:count]
+    return keys
+
+
+def told_text(value):
+    """Three digits, or all that are before the point."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def digest_lines(digest):

@@ -15,6 +15,7 @@ from mptcplab.workloads import SIZE, Option, Workload, mean_bound, workload
     sizes=Option(list, pattern=SIZE),  # as "64K"
     repeat=Option(int, 1, low=1),
     pause_s=Option(NUMBER, 1, low=0),
+    deadline_s=Option(NUMBER, 0, low=0),  # what takes longer is late; 0: nothing is
     # A new connection for each file, as wget has it; else one for all, warmed up by one download.
     fresh=Option(bool, False),
 )

@@ -78,6 +78,7 @@ class Download(threading.Thread):
     request_bytes=Option(int, 64, low=HEAD.size),
     response_bytes=Option(NUMBER, 64, low=1),
     beside=Option(str, "nothing", among=("nothing", "bulk")),
+    dscp=Option(int, 0, among=tuple(range(64))),  # of the requests' connection, at both ends
 )
 class Requests(Workload):
     HEADLINE = "rtt_ms"
@@ -92,7 +93,8 @@ class Requests(Workload):
         w = bench.cell.workload
         path = bench.fast if bench.choice.is_tcp else 0
         with contextlib.ExitStack() as stack:
-            ends = stack.enter_context(transfer.connection(bench.lab, path, bench.mptcp))
+            mine = transfer.connection(bench.lab, path, bench.mptcp, dscp=w["dscp"])
+            ends = stack.enter_context(mine)
             beside = None
             if w["beside"] == "bulk":
                 other = transfer.connection(bench.lab, path, bench.mptcp, transfer.PORT + 1)
@@ -140,6 +142,7 @@ class Requests(Workload):
         values = {
             "rtt_ms": statistics.fmean(rtts),
             "rtt_p99_ms": rtts[int(0.99 * (len(rtts) - 1))],
+            "rtt_max_ms": rtts[-1],
         }
         if beside:
             values["beside_mbit"] = beside.got * 8e-6 / ended
