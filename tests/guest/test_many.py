@@ -32,6 +32,8 @@ def test_thousands(both_loaded, tmp_path):
                 costs[namespaces, command] = best(tmp_path / "out", *command)
             shown = json.loads(best(tmp_path / "out", "show", "--json", times=1).out.read_text())
             stats = json.loads(best(tmp_path / "out", "stats", "--json", times=1).out.read_text())
+            words = ("stats", "--json", "--top", "5")
+            top = json.loads(best(tmp_path / "out", *words, times=1).out.read_text())
         ours = [n for n in shown["namespaces"] if n["netns"].startswith("many")]
         assert len(ours) == namespaces
         assert {(n["connections"], n["listeners"], n["scheduler"]) for n in ours} == {
@@ -41,6 +43,9 @@ def test_thousands(both_loaded, tmp_path):
         assert len(tokens) == len(stats["connections"]) == 2 * EACH * namespaces
         assert {c["netns"] for c in stats["connections"]} == {n["netns"] for n in ours}
         assert all(len(c["subflows"]) == 1 for c in stats["connections"])
+        number = 2 * EACH * namespaces
+        assert top["notes"] == [f"less busy and not shown: {number - 5} of {number} connections"]
+        assert len(top["connections"]) == 5
     for (namespaces, command), cost in costs.items():
         print(
             f"{namespaces:5} {' '.join(command):13} {cost.seconds:6.2f} s {cost.user:6.2f} s user {cost.system:6.2f} s system {cost.peak_kb:7} kB"
