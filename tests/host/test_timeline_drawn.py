@@ -93,6 +93,18 @@ def test_waits_last_until_the_next_decision_on_new_data(conn):
     assert rounded == {"no_room": [(0.015, 0.025)], "faster": [(0.01, 0.005), (0.06, 0.04)]}
 
 
+def test_windows_are_those_of_decisions_on_new_data(conn):
+    """What asks for copies sees the window as TCP has it, and no data that the writer still has."""
+    drawn = [round(t, 3) for t, _ in timeline.series(conn, 0, timeline.is_new)]
+    assert drawn == [0, 0.01, 0.04, 0.06, 0.1, 0.1]
+    axis = timeline.plt.figure().add_subplot()
+    timeline.draw_path(axis, conn, 0)
+    timeline.draw_connection(axis, conn)
+    points = {line.get_label(): len(line.get_xdata()) for line in axis.get_lines()}
+    assert points["window"] == points["to be given out"] == len(drawn)
+    assert points["not acknowledged"] == len(drawn) + 2
+
+
 def test_what_a_path_is_in(conn):
     """Given up, after a timeout, in repair: from one decision to the next."""
     by_name = {name: holds for name, holds, *_ in timeline.STATES}

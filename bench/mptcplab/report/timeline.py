@@ -76,11 +76,11 @@ def connection(found, token=None, begin=None, end=None):
     return made
 
 
-def held(conn, of):
+def held(conn, of, those=lambda decision: True):
     """[(time, of(decision))] of those with a snapshot; what holds before and behind goes to the edges."""
     out, before = [], []
     for t, d in zip(conn.times, conn.decisions, strict=True):
-        if d.seen is None or t > conn.end:
+        if d.seen is None or t > conn.end or not those(d):
             continue
         if t < conn.begin:
             before = [(conn.begin, of(d))]
@@ -90,9 +90,9 @@ def held(conn, of):
     return [*out, (conn.end, out[-1][1])] if out else []
 
 
-def series(conn, number):
+def series(conn, number, *those):
     """[(time, Path or None)]: as each decision saw that path."""
-    return held(conn, lambda d: d.seen[number] if number < len(d.seen) else None)
+    return held(conn, lambda d: d.seen[number] if number < len(d.seen) else None, *those)
 
 
 def spans(points, holds):
@@ -123,6 +123,7 @@ def waits(conn):
 
 
 def is_new(decision):
+    """On new data: only there windows have what covers the queue, and a waiting writer's data counts."""
     return decision.verdict in ("send", "wait")
 
 
@@ -130,13 +131,13 @@ def is_new(decision):
 
 
 def draw_path(axis, conn, number):
-    points = series(conn, number)
+    points, new = series(conn, number), series(conn, number, is_new)
     times = [t for t, _ in points]
 
-    def values(of):
+    def values(of, points=points):
         return [math.nan if p is None else of(p) / 1000 for _, p in points]
 
-    window, flight = values(lambda p: p.cwnd * p.mss), values(lambda p: p.inflight * p.mss)
+    window, flight = values(lambda p: p.cwnd * p.mss, new), values(lambda p: p.inflight * p.mss)
     queue = values(lambda p: p.inflight * p.mss + p.unsent)
     top = 1.08 * max((v for v in window + queue if not math.isnan(v)), default=1)
     low = 0.3 * top
@@ -146,7 +147,7 @@ def draw_path(axis, conn, number):
     axis.fill_between(
         times, flight, queue, facecolor=COLOURS[1], hatch="////", label="queue of TCP", **fill
     )
-    axis.step(times, window, where="post", color="black", lw=1, label="window")
+    axis.step([t for t, _ in new], window, where="post", color="black", lw=1, label="window")
     names = marks(axis, conn, number, low)
     axis.set_ylim(-low, top)
     ticks = [t for t in MaxNLocator(4).tick_values(0, top) if 0 <= t <= top]
@@ -206,17 +207,16 @@ def top_of(mine):
 
 
 def draw_connection(axis, conn):
-    mine = held(conn, lambda d: d)
+    mine, new = held(conn, lambda d: d), held(conn, lambda d: d, is_new)
+    left = "the peer's window, left,\nwhere it is not far above"
     lines = (
-        ("to be given out", lambda d: d.pending, COLOURS[5]),
-        ("the peer's window, left,\nwhere it is not far above", lambda d: d.window, COLOURS[3]),
-        ("not acknowledged", lambda d: d.unacked, COLOURS[6]),
+        ("to be given out", new, lambda d: d.pending, COLOURS[5]),
+        (left, new, lambda d: d.window, COLOURS[3]),
+        ("not acknowledged", mine, lambda d: d.unacked, COLOURS[6]),
     )
-    for (name, of, colour), dashes in zip(lines, DASHES, strict=False):
-        values = [of(d) / 1000 for _, d in mine]
-        axis.step(
-            [t for t, _ in mine], values, where="post", color=colour, ls=dashes, lw=1.2, label=name
-        )
+    for (name, points, of, colour), dashes in zip(lines, DASHES, strict=False):
+        times, values = [t for t, _ in points], [of(d) / 1000 for _, d in points]
+        axis.step(times, values, where="post", color=colour, ls=dashes, lw=1.2, label=name)
     axis.set_ylim(0, top_of(mine))
     axis.set_ylabel("connection\nkB")
     axis.set_xlabel("seconds since the connection's first decision in the recording")
