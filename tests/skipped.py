@@ -4,6 +4,8 @@
 
 skipped.py FILE.xml...     pytest's results of all guests of one run; exit status 1: there is one,
                            or nothing in the files.
+skipped.py --want MODULE FILE.xml...
+                           only of that module, on the kernel that was made for it: nothing is excused.
 
 A test is a function: where one of its variants ran on one kernel, it ran.
 """
@@ -12,10 +14,11 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-# Of these modules all tests may be skipped, since no stock kernel is what they need.
+# Of these modules all tests may be skipped for that reason: only a kernel that is made has it
+# (vmtest.sh native, native --debug).
 EXCUSED = {
-    "native": "a kernel that has the scheduler API itself (vmtest.sh native)",
-    "failing_memory": "a kernel with fault injection (vmtest.sh native --debug)",
+    "native": "this kernel has no scheduler API of its own",
+    "failing_memory": "this kernel has no fault injection",
 }
 
 
@@ -31,11 +34,13 @@ def reason_of(case):
     return None if found is None else found.get("message") or "no reason"
 
 
-def never_ran(files):
+def never_ran(files, wanted=None):
     """({`module::function`: its reasons} of those that were skipped everywhere, how many functions)"""
     reasons, ran = {}, set()
     for file in files:
         for case in ElementTree.parse(file).iter("testcase"):
+            if wanted and function(case).partition("::")[0] != wanted:
+                continue
             why = reason_of(case)
             if why is None:
                 ran.add(function(case))
@@ -45,18 +50,25 @@ def never_ran(files):
     return skipped, len(ran | set(reasons))
 
 
+def is_excused(name, reasons):
+    return reasons == [EXCUSED.get(name.partition("::")[0])]
+
+
 def main():
-    files = [Path(name) for name in sys.argv[1:]]
+    wanted, names = None, sys.argv[1:]
+    if names[:1] == ["--want"]:
+        wanted, names = names[1], names[2:]
+    files = [Path(name) for name in names]
     try:
-        skipped, count = never_ran(files)
+        skipped, count = never_ran(files, wanted)
     except (OSError, ElementTree.ParseError) as e:
         # as a guest leaves them that died
         print(f"skipped: no results to read: {e}")
         return 1
     if not count:
-        print(f"skipped: no test in {len(files)} files of results")
+        print(f"skipped: no test{f' of {wanted}' if wanted else ''} in {len(files)} files of results")
         return 1
-    left = {n: w for n, w in skipped.items() if n.partition("::")[0] not in EXCUSED}
+    left = {n: w for n, w in skipped.items() if wanted or not is_excused(n, w)}
     for name, whys in sorted(left.items()):
         print(f"skipped: {name} on every kernel of this run: {'; '.join(whys)}")
     print(

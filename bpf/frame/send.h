@@ -141,7 +141,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 			mps_ask(msk);
 		return mps_send_later(msk);
 	}
-	/* what some subflow had before: a burst is either that or new data, for the counters */
+	/* what some subflow had before: a pick is of that or of new data, for its counter */
 	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
 	if (again && v.bytes > again)
 		v.bytes = again;

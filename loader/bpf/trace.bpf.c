@@ -262,7 +262,7 @@ int mps_trace_look(void *ctx)
 	return 0;
 }
 
-/* No decision, and rare: what it says is told in any case, and counted nowhere. */
+/* No decision, and rare: what it says is told in any case, and counts only if it is lost. */
 SEC("fexit")
 int mps_trace_penalty(void *ctx)
 {
@@ -274,8 +274,11 @@ int mps_trace_penalty(void *ctx)
 	if (bpf_get_func_ret(ctx, &answer) || !answer || !read_connection(ctx, &d))
 		return 0;
 	rec = bpf_ringbuf_reserve(&ring, sizeof(*rec), 0);
-	if (!rec)
+	if (!rec) {
+		count(false);
+		count(true);
 		return 0;
+	}
 	fill(ctx, rec, &d, now, MPS_TRACE_FIRST);
 	bpf_ringbuf_submit(rec, 0);
 	return 0;

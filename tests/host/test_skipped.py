@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from hostlib import TOP
+from skipped import EXCUSED
 
 SCRIPT = TOP / "tests/skipped.py"
 
@@ -93,10 +94,18 @@ def test_it_is_enough_that_one_kernel_runs_it(tmp_path):
 
 @pytest.mark.parametrize("name", ["native", "failing_memory"])
 def test_what_needs_a_kernel_that_is_made_is_excused(tmp_path, name):
-    code, lines = told(results(tmp_path, "new", f"test_{name}"))
-    assert code == 0
-    assert lines == ["skipped: 0 of 4 tests on every kernel, 2 excused"]
-    assert (TOP / f"tests/guest/test_{name}.py").exists()
+    """For the reason that its tests have, and no other; and not on that kernel."""
+    reason = EXCUSED[name]
+    assert f'"{reason}"' in (TOP / f"tests/guest/test_{name}.py").read_text()
+    text = MODULE.replace("known", reason).replace("kernel lacks everything", reason)
+    found = results(tmp_path, "new", f"test_{name}", text)
+    assert told(found) == (0, ["skipped: 0 of 4 tests on every kernel, 2 excused"])
+    code, lines = told("--want", name, found)
+    assert code == 1 and lines[-1] == "skipped: 2 of 4 tests on every kernel, 0 excused"
+    assert told("--want", "rr", found) == (1, ["skipped: no test of rr in 1 files of results"])
+    other = results(tmp_path, "new", f"test_{name}", text.replace(reason, "broken", 1))
+    code, lines = told(other)
+    assert code == 1 and lines[-1] == "skipped: 1 of 4 tests on every kernel, 1 excused"
 
 
 def test_no_results_are_no_success(tmp_path):

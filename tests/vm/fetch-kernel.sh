@@ -80,7 +80,11 @@ unpack_source() {
 	local tree=$1 archive top d exclude=() only=()
 	archive=$(find "$work" -maxdepth 1 -name 'linux_*.orig.tar.*')
 	top=$(tar -tf "$archive" 2>/dev/null | sed -n '1{s,/.*,,p;q}' || true)
-	[ -n "$top" ] || die "cannot read $archive"
+	if [ -z "$top" ]; then
+		# its words about a pipe that is closed early were swallowed above, and with them what is wrong
+		tar -tf "$archive" >/dev/null || true
+		die "cannot read ${archive:-the archive}"
+	fi
 	for d in Documentation/*/ tools/testing/ tools/perf/; do
 		exclude+=("--exclude=$top/$d*")
 	done

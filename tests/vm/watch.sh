@@ -28,6 +28,7 @@ watch_one() {
 	in_watching "$flavour" -- "${pytest[@]}" "${wanted[@]}" -m "not virtual_time" \
 		--junit-xml="build/out/watch-$flavour.xml" || status=$?
 	[ ${#arguments[@]} -eq 0 ] || return "$status"
+	in_root tests/skipped.py --want failing_memory "build/out/watch-$flavour.xml" </dev/null || status=1
 	mapfile -t wanted < <(files_of "${leaky[@]}")
 	say "tests on a kernel that looks for leaks, $flavour"
 	# shellcheck disable=SC2016
