@@ -66,7 +66,9 @@ def main():
         print(f"skipped: no results to read: {e}")
         return 1
     if not count:
-        print(f"skipped: no test{f' of {wanted}' if wanted else ''} in {len(files)} files of results")
+        print(
+            f"skipped: no test{f' of {wanted}' if wanted else ''} in {len(files)} files of results"
+        )
         return 1
     left = {n: w for n, w in skipped.items() if wanted or not is_excused(n, w)}
     for name, whys in sorted(left.items()):
