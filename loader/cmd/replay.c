@@ -9,12 +9,18 @@
 #include "trace/print.h"
 #include "trace/recording.h"
 
+/* A function whose decisions were recorded. */
+struct replayed {
+	const struct recording_function *function;
+	int own; /* the candidate that is it, as recorded; -1: not in this command */
+};
+
 struct replaying {
 	const struct args *args;
 	struct recording_file file;
-	const struct recording_function **function; /* by target */
+	struct replayed *function; /* by target */
 	unsigned int nr_functions;
-	/* those that were given, and of each scheduler of the recording one as recorded */
+	/* those that were given, and those of the recording as recorded: as_recorded() */
 	struct candidate *candidate;
 	unsigned int nr;
 	__u64 decisions, glances, stateless;
@@ -27,21 +33,44 @@ static struct candidate *add(struct replaying *r)
 	return &r->candidate[r->nr++];
 }
 
+/* One for the functions of one name and the same values; *own: where it is. */
+static enum exit_code as_recorded(struct replaying *r, const struct replay_sched *sched,
+				  const char *settings, int *own)
+{
+	struct candidate new;
+	enum exit_code ret = candidate_as_recorded(&new, sched, settings);
+	unsigned int i;
+
+	for (i = 0; ret == EX_OK && i < r->nr; i++) {
+		const struct candidate *c = &r->candidate[i];
+
+		if (c->words || c->sched != sched)
+			continue;
+		*own = (int)i;
+		if (candidate_equals(c, &new)) {
+			candidate_free(&new);
+			return EX_OK;
+		}
+		new.nth++;
+	}
+	*own = (int)r->nr;
+	*add(r) = new;
+	return ret;
+}
+
 static enum exit_code take_function(struct replaying *r, const struct recording_function *f)
 {
 	const struct replay_sched *sched = replay_find(f->sched, strlen(f->sched));
-	unsigned int i;
+	struct replayed *as;
 
 	if (f->target != r->nr_functions)
 		return fail_on(EX_FAILED, r->file.path, NULL,
 			       "it is damaged: functions are missing");
 	r->function = grow(r->function, r->nr_functions, sizeof(*r->function));
-	r->function[r->nr_functions++] = f;
-	for (i = 0; i < r->nr; i++)
-		if (!r->candidate[i].words && r->candidate[i].sched == sched)
-			return EX_OK;
+	as = &r->function[r->nr_functions++];
+	*as = (struct replayed){ .function = f, .own = -1 };
 	if (sched)
-		return candidate_as_recorded(add(r), sched, f->tunables);
+		return as_recorded(r, sched, f->tunables, &as->own);
 	output_note("%s does not come with this command: nothing compares with its own decisions",
 		    f->sched);
 	return EX_OK;
@@ -49,8 +78,14 @@ static enum exit_code take_function(struct replaying *r, const struct recording_
 
 static void output_name(output_t *o, const struct candidate *c)
 {
-	output_str(o, "scheduler", "%s%s", c->words ?: c->sched->name,
-		   c->words ? "" : " (as recorded)");
+	char nth[20] = "";
+
+	if (c->nth)
+		snprintf(nth, sizeof(nth), ", %u", c->nth + 1);
+	if (c->words)
+		output_str(o, "scheduler", "%s", c->words);
+	else
+		output_str(o, "scheduler", "%s (as recorded%s)", c->sched->name, nth);
 }
 
 static void tell(struct replaying *r, const struct candidate *c, const struct recording_function *f,
@@ -81,7 +116,7 @@ static void take_decision(struct replaying *r, const struct recording_item *item
 
 	if (rec->head.target >= r->nr_functions)
 		return;
-	f = r->function[rec->head.target];
+	f = r->function[rec->head.target].function;
 	r->decisions++;
 	if (!item->whole || !rec->head.has_state) {
 		r->glances += !item->whole;
@@ -91,7 +126,7 @@ static void take_decision(struct replaying *r, const struct recording_item *item
 	for (i = 0; i < r->nr; i++) {
 		struct candidate *c = &r->candidate[i];
 
-		if (!c->words && strcmp(c->sched->name, f->sched))
+		if (!c->words && (int)i != r->function[rec->head.target].own)
 			continue;
 		if (!candidate_decide(c, f, rec, &answer))
 			tell(r, c, f, rec, answer);

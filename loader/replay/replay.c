@@ -126,6 +126,12 @@ enum exit_code candidate_as_recorded(struct candidate *c, const struct replay_sc
 	return ret;
 }
 
+bool candidate_equals(const struct candidate *c, const struct candidate *d)
+{
+	return c->sched == d->sched &&
+	       !memcmp(c->value, d->value, nr_tunables(c->sched) * sizeof(*c->value));
+}
+
 void candidate_free(struct candidate *c)
 {
 	free(c->value);

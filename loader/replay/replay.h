@@ -27,6 +27,7 @@ struct candidate {
 	const struct replay_sched *sched;
 	__u32 *value;	   /* of each tunable */
 	const char *words; /* as it was given, or NULL: as recorded */
+	unsigned int nth;  /* of those as recorded of its name, from 0 */
 	/* Decisions of the same scheduler begin with the state that was recorded. For those of
 	 * another one it has state of its own, which begins with the recording.
 	 */
@@ -46,6 +47,8 @@ enum exit_code candidate_parse(struct candidate *c, const char *words);
 /* settings: "TUNABLE=VALUE TUNABLE=VALUE", of a recording */
 enum exit_code candidate_as_recorded(struct candidate *c, const struct replay_sched *sched,
 				     const char *settings);
+/* Both decide the same of anything. */
+bool candidate_equals(const struct candidate *c, const struct candidate *d);
 void candidate_free(struct candidate *c);
 
 /* What it says in place of that; counted. True: the same. */

@@ -80,6 +80,34 @@ def test_so_are_those_of_all_others(two_paths, _shared, tmp_path, name):
     exactly(two_paths, _shared, tmp_path, name)
 
 
+@pytest.mark.usefixtures("none_loaded")
+def test_two_of_one_name(two_paths, tmp_path):
+    """Which connections keep, and which is new: each is recorded with its own tunables."""
+    with two_paths.lent("default") as lab:
+        ok("load", "bpf_ecf", "--set", "beta=10", "--set", "more_data=0")
+        lab.server.scheduler = "bpf_ecf"
+        with connection(lab.endpoints()) as kept:
+            download(kept, SIZE).finish().acknowledged()
+            lab.server.scheduler = "default"
+            ok("unload", "bpf_ecf")
+            ok("load", "bpf_ecf")
+            lab.server.scheduler = "bpf_ecf"
+            with (
+                trace("--record", tmp_path / "two", "--netns", lab.server.name) as t,
+                connection(lab) as new,
+            ):
+                download(kept, 8 * SIZE).finish().acknowledged()
+                download(new, 8 * SIZE).finish().acknowledged()
+                t.end()
+        lab.server.scheduler = "default"
+        ok("unload", "bpf_ecf")
+    told = ok("replay", tmp_path / "two")["schedulers"]
+    names = ["bpf_ecf (as recorded)", "bpf_ecf (as recorded, 2)"]
+    assert sorted(s["scheduler"] for s in told) == names
+    for one in told:
+        assert one["as_recorded"] and one["same"] == one["decisions"] > 5, told
+
+
 @pytest.fixture(scope="module")
 def recording(two_paths, _shared, tmp_path_factory):
     """Of bpf_ecf, with numbers for addresses."""

@@ -52,7 +52,8 @@ class Trace:
             self.process.send_signal(number)
         assert self.process.wait(FAR) == 0
         self.reader.join(FAR)
-        assert self.process.stderr.read() == ""
+        complaint = self.process.stderr.read()
+        assert not complaint, complaint
         (ended,) = self.events("ended")
         assert self.told[-1] is ended
         return ended
