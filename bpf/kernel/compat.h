@@ -62,12 +62,16 @@ struct mptcp_sched_data {
 struct mptcp_sched_ops {
 	int (*get_subflow)(struct mptcp_sock *msk, struct mptcp_sched_data *data);
 	char name[MPS_NAME_LEN];
+	void (*init)(struct mptcp_sock *msk);
+	void (*release)(struct mptcp_sock *msk);
 };
 #else
 struct mptcp_sched_ops {
 	int (*get_send)(struct mptcp_sock *msk);
 	int (*get_retrans)(struct mptcp_sock *msk);
 	char name[MPS_NAME_LEN];
+	void (*init)(struct mptcp_sock *msk);
+	void (*release)(struct mptcp_sock *msk);
 };
 #endif
 

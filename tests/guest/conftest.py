@@ -33,8 +33,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--share", default="1/1", metavar="I/N", help="the I-th of N parts of the tests"
     )
-    parser.addoption("--random-seed", type=int, default=1, help="of test_random.py")
+    parser.addoption("--random-seed", type=int, default=1, help="of what is random")
     parser.addoption("--random-steps", type=int, default=25, help="of each of its sequences")
+    parser.addoption("--random-programs", type=int, default=2, help="of test_random_calls.py")
     parser.addoption(
         "--sets",
         default=",".join(SETS),
