@@ -39,6 +39,7 @@ usage() {
 		  run      runs one command in the guest, in /src (the project): run -- CMD [ARGUMENT...]
 		  build    makes the root and builds the project, boots nothing
 		  lint     formatters and linters
+		  format   formats C and Python as the linters want it
 		  fuzz     fuzz targets on this host: fuzz [--seconds N] [TARGET...], N seconds (10) for each,
 		           two at a time; an input that breaks something is named and kept
 		  coverage how much of the decision functions and of the command's parsers the tests of the
@@ -183,7 +184,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 case $command in
-demo | test | smoke | bench | selftests | fuzz | coverage | shell | run | build | lint | native) ;;
+demo | test | smoke | bench | selftests | fuzz | coverage | shell | run | build | lint | format | native) ;;
 '') usage_error "no command" ;;
 *) usage_error "unknown command '$command'" ;;
 esac
@@ -201,12 +202,12 @@ case $kernel in arm64-*) check_foreign ;; esac
 [ "$(uname -m)" = x86_64 ] || die "only x86_64 is supported, this is $(uname -m)"
 [ "$(id -u)" = 0 ] || get_root "${given[@]}"
 
-case $command in lint | fuzz | coverage | native) want_build=0 ;; esac
+case $command in lint | format | fuzz | coverage | native) want_build=0 ;; esac
 [ -z "$architecture" ] || enter_foreign
 build_all
 case $command in
 build) say "done"; exit 0 ;;
-lint) in_root make lint </dev/null; exit ;;
+lint | format) in_root make "$command" </dev/null; exit ;;
 fuzz) do_fuzz; exit ;;
 coverage) do_coverage; exit ;;
 native)

@@ -57,6 +57,11 @@ def test_it_goes_on_with_sudo(sudo):
     assert any("MIRROR" in word and "preserve-env" in word for word in words)
 
 
+def test_it_formats(sudo):
+    done = vmtest("format", path=sudo)
+    assert done.stdout.splitlines()[-2:] == [str(TOP / "vmtest.sh"), "format"]
+
+
 def test_without_sudo_it_says_what_to_do():
     done = vmtest("demo")
     assert done.returncode == 1 and done.stdout == ""
