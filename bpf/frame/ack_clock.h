@@ -85,7 +85,7 @@ static __always_inline bool mps_clock_is_early(const struct mptcp_sock *msk,
 /* What is stored of a subflow that a decision has seen, or NULL. */
 static __always_inline struct mps_subflow_store *mps_clock_store(struct sock *sk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v8, sk, NULL, 0);
+	return bpf_sk_storage_get(&MPS_SUBFLOW_STORAGE, sk, NULL, 0);
 }
 
 static __always_inline void mps_clock(struct sock *sk, const struct sk_buff *skb,

@@ -18,21 +18,21 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v8 SEC(".maps");
+} MPS_CONN_STORAGE SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_subflow_store);
-} mps_subflow_v8 SEC(".maps");
+} MPS_SUBFLOW_STORAGE SEC(".maps");
 
 #define mps_for_each_subflow(subflow, msk) \
 	bpf_for_each(mptcp_subflow, subflow, (struct sock *)(msk))
 
 static __always_inline struct mps_subflow_store *mps_subflow_store(struct sock *ssk)
 {
-	return bpf_sk_storage_get(&mps_subflow_v8, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	return bpf_sk_storage_get(&MPS_SUBFLOW_STORAGE, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 /*
@@ -63,7 +63,7 @@ static __always_inline int mps_begin(struct mptcp_sock *msk, struct mps_conn_sto
 static __always_inline struct mps_conn_store *mps_store(struct mptcp_sock *msk,
 							const struct mps_program *program)
 {
-	struct mps_conn_store *st = bpf_sk_storage_get(&mps_conn_v8, (struct sock *)msk, NULL,
+	struct mps_conn_store *st = bpf_sk_storage_get(&MPS_CONN_STORAGE, (struct sock *)msk, NULL,
 						       BPF_SK_STORAGE_GET_F_CREATE);
 
 	if (st && !mps_is_of(st, msk->token))

@@ -20,8 +20,13 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_MAP "mps_conn_v8"
-#define MPS_SUBFLOW_MAP "mps_subflow_v8"
+#define MPS_CONN_STORAGE mps_conn_v8
+#define MPS_SUBFLOW_STORAGE mps_subflow_v8
+
+#define MPS_TEXT_(name) #name
+#define MPS_TEXT(name) MPS_TEXT_(name)
+#define MPS_CONN_MAP MPS_TEXT(MPS_CONN_STORAGE)
+#define MPS_SUBFLOW_MAP MPS_TEXT(MPS_SUBFLOW_STORAGE)
 
 /* X(ID, json_name, description), per connection */
 #define MPS_CONN_COUNTERS(X)                                                             \

@@ -36,7 +36,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct mps_conn_store);
-} mps_conn_v8 SEC(".maps");
+} MPS_CONN_STORAGE SEC(".maps");
 
 #define MODE_NAME(id, name, policy, what) { .text = name },
 static const struct mps_steer_mode_name names[MPS_NR_STEER_MODES] = { MPS_STEER_MODES(MODE_NAME) };
@@ -104,7 +104,7 @@ int steer_set(struct bpf_sockopt *ctx)
 	if (!wish)
 		return refuse(ENOMEM);
 	wish->mode = mode;
-	conn = bpf_sk_storage_get(&mps_conn_v8, ctx->sk, NULL, 0);
+	conn = bpf_sk_storage_get(&MPS_CONN_STORAGE, ctx->sk, NULL, 0);
 	if (conn)
 		mps_steer_state(&conn->priv)->generation = 0;
 	/* the kernel is not asked any more */

@@ -65,7 +65,7 @@ static enum exit_code load(struct option *skel)
 			   STEER_SCHEDULER
 			   " is of another version: it has no map " MPS_STEER_WISH_MAP);
 	else if (bpf_map__reuse_fd(skel->maps.mps_wish_v1, wish) ||
-		 bpf_map__reuse_fd(skel->maps.mps_conn_v8, conn) || option__load(skel))
+		 bpf_map__reuse_fd(skel->maps.MPS_CONN_STORAGE, conn) || option__load(skel))
 		ret = fail(code_of(errno), "run again with -v for the log",
 			   "the kernel refused the programs of the option (%s)%s", strerror(errno),
 			   libbpf_reason());
