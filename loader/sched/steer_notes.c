@@ -68,20 +68,29 @@ static void warn_devices(const struct mps_steer_table *t)
 	}
 }
 
+static bool goes_by_ranks(const struct mps_steer_rule *rule)
+{
+	return rule->mode == MPS_STEER_STANDBY || rule->mode == MPS_STEER_PRIORITY;
+}
+
+/* One without the other does nothing. */
 static void warn_ranks(const struct mps_steer_table *t)
 {
-	unsigned int i, ranks = 0;
+	unsigned int path = 0, rule = 0;
 
-	for (i = 0; i < t->nr_paths; i++)
-		ranks |= t->path[i].rank || t->path[i].flags & MPS_STEER_METERED;
-	for (i = 0; i < t->nr_rules && !ranks; i++) {
-		if (t->rule[i].mode != MPS_STEER_STANDBY && t->rule[i].mode != MPS_STEER_PRIORITY)
-			continue;
+	while (path < t->nr_paths && !t->path[path].rank &&
+	       !(t->path[path].flags & MPS_STEER_METERED))
+		path++;
+	while (rule < t->nr_rules && !goes_by_ranks(&t->rule[rule]))
+		rule++;
+	if (path == t->nr_paths && rule < t->nr_rules)
 		output_note("rule %u goes by ranks, and no path has one but 0: backups apart, it "
 			    "uses all of them",
-			    i + 1);
-		break;
-	}
+			    rule + 1);
+	if (path < t->nr_paths && !t->nr_rules)
+		output_note("path %s does not stand back yet: that takes a rule, such as "
+			    "`steer rule add mode active-standby`",
+			    t->path[path].name);
 }
 
 static void note_gone(bool comment, const char *what, const char *text, unsigned int rule)

@@ -315,6 +315,8 @@ NOTES = {
     "weights": ("path name a id 1 weight 60\npath name b id 2 weight 60", "make 120 in all"),
     "device": ("path name a device gone0", "there is no device gone0"),
     "ranks": ("rule mode priority", "no path has one but 0"),
+    "rank alone": ("path name a id 1 rank 1", "path a does not stand back yet"),
+    "metered alone": ("path name a id 1\npath name b id 2 metered", "path b does not stand back"),
 }
 
 
