@@ -36,7 +36,7 @@ def build(tmp_path):
     code, _ = blocks("dev/writing-a-scheduler.md", "c")
     assert len(code.splitlines()) < 60
     (tmp_path / "spill.bpf.c").write_text(code)
-    compile_it, use_it = blocks("dev/writing-a-scheduler.md", "sh")
+    compile_it, use_it, _ = blocks("dev/writing-a-scheduler.md", "sh")
     assert "prefix=/usr/local " in compile_it
     run("bash", "-euc", f"cd {tmp_path}; " + compile_it.replace("/usr/local ", "/usr "))
     return use_it
@@ -98,7 +98,7 @@ def test_the_example_of_three_policies(build, none_loaded, labs, tmp_path):
     _, code = blocks("dev/writing-a-scheduler.md", "c")
     assert len(code.splitlines()) < 60
     (tmp_path / "spill.bpf.c").write_text(code)
-    compile_it, _ = blocks("dev/writing-a-scheduler.md", "sh")
+    compile_it, _, _ = blocks("dev/writing-a-scheduler.md", "sh")
     run("bash", "-euc", f"cd {tmp_path}; " + compile_it.replace("/usr/local ", "/usr "))
     ok("load", tmp_path / "spill.bpf.o")
     lab = labs(Path(8, 20), Path(8, 20)).endpoints()
