@@ -33,9 +33,17 @@ MPS_FN __s32 mps_rest_path(const struct mps_conn *c MPS_ARG, __s32 chosen)
 	const __s32 tier = mps_usable_tier(c);
 	const struct mps_path *first = &c->path[chosen & (MPS_MAX_PATHS - 1)];
 	__s32 found = chosen;
+	__u32 i, flags = 0;
 	__u64 t;
-	__u32 i;
 
+	/* mostly nothing was begun */
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		if (i >= c->nr_paths)
+			break;
+		flags |= c->path[i].flags;
+	}
+	if (!(flags & MPS_PATH_BEGAN))
+		return chosen;
 	if (tier < 0 || first->flags & MPS_PATH_BEGAN || !first->srtt_us)
 		return chosen;
 	t = mps_finish_us(first, MPS_FRAGMENT, MPS_EST_GROW | MPS_EST_RATE);

@@ -79,11 +79,13 @@ static __always_inline __s32 mps_ranges_claim(const struct mps_range *a, const s
 }
 
 /* What it costs to join them: nothing is as cheap as what is acknowledged. */
+#define MPS_RANGES_FREE (-0x7fffffff)
+
 MPS_FN __s32 mps_ranges_cost(const struct mps_range *a MPS_ARG, const struct mps_range *b MPS_ARG,
 			     __u32 una)
 {
 	if (!mps_before(una, mps_range_end(a)) || !mps_before(una, mps_range_end(b)))
-		return -0x7fffffff;
+		return MPS_RANGES_FREE;
 	return mps_ranges_claim(a, b);
 }
 
@@ -119,6 +121,9 @@ MPS_FN __u32 mps_ranges_nearest(const struct mps_ranges *g MPS_ARG, __u32 una, _
 			least = cost;
 			at = i;
 		}
+		/* mostly the first one is */
+		if (cost == MPS_RANGES_FREE)
+			return at;
 	}
 	if (least > 0 && mps_range_end(&g->range[MPS_RANGES - 1]) == start)
 		return MPS_RANGES;
@@ -176,8 +181,12 @@ MPS_FN __u32 mps_ranges_add(struct mps_ranges *g MPS_ARG, __u32 start, __u32 end
  */
 MPS_FN __u32 mps_ranges_forget(struct mps_ranges *g MPS_ARG, __u32 una)
 {
+	const __u32 last = g->nr - 1;
 	__u32 i;
 
+	/* what was given last mostly is not */
+	if (last < MPS_RANGES && mps_before(una, mps_range_end(&g->range[last])))
+		return last + 1;
 	for (i = 0; i < MPS_RANGES; i++) {
 		if (i >= g->nr)
 			break;

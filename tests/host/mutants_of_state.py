@@ -24,7 +24,7 @@ MUTANTS = {
         "oldest-forgotten": ("if (!mps_before(una, a_end))\n\t\treturn b_end;", "return b_end;", "carrier missed"),
         "joined-with-acknowledged": ("*b = *a;", ";", "carrier missed"),
         "widest-gap": ("if (cost < least) {", "if (cost >= least || !i) {", "claims more"),
-        "acknowledged-kept": ("return -0x7fffffff;", ";", "no carrier"),
+        "acknowledged-kept": ("return MPS_RANGES_FREE;", ";", "no carrier"),
         "never-forgotten": ("g->nr = 0;", ";", "stale"),
         "all-forgotten": ("if (mps_before(una, mps_range_end(&g->range[i])))\n\t\t\treturn g->nr;", "", "carrier missed"),
         "hull-without-start": ("mps_range_set(b, mps_before(a->start, b->start) ? a->start : b->start,", "mps_range_set(b, b->start,", "carrier missed"),
