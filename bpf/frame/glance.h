@@ -37,10 +37,27 @@ static __always_inline bool mps_glance_is_plain(const struct mptcp_subflow_conte
 	       !(tp->sacked_out | tp->lost_out);
 }
 
-/* May new data wait for room? Where not, or where that takes a closer look, 0. */
+/*
+ * Completes what the connection has of the data that is next: its unit, and the room that it takes,
+ * 0 where any is enough.
+ */
+static __always_inline void mps_glance_fit(const struct mptcp_sock *msk, struct mps_conn_store *st,
+					   bool available_only)
+{
+	const struct mptcp_data_frag *head = msk->first_pending;
+
+	st->snap.unit = head ? head->data_len - head->already_sent : 0;
+	st->snap.fit = available_only ? mps_fit(st->snap.unit) : 0;
+}
+
+/*
+ * May new data wait for room, as much as `fit` in the snapshot? Where not, or where that takes a
+ * closer look, 0.
+ */
 MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_conn_store *st MPS_ARG)
 {
 	struct mptcp_subflow_context *subflow;
+	const __u32 fit = st->snap.fit;
 	struct mps_glance g = {};
 	__u32 n = 0;
 
@@ -62,11 +79,26 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 		p.inflight = tp->packets_out + tp->retrans_out;
 		p.mss = (__u16)tp->mss_cache;
 		p.unsent = tp->write_seq - tp->snd_nxt;
-		mps_glance_add(&g, &p, backup & 1);
+		mps_glance_add(&g, &p, backup & 1, fit);
 		n++;
 	}
 	/* a subflow that no full look has seen has nothing stored yet */
 	return n == st->snap.nr_paths && mps_glance_waits(&g);
+}
+
+/*
+ * For a policy's .see_conn, after a glance that found new data behind snd_nxt: mps_snap_conn()
+ * without what only a look at the subflows needs.
+ */
+static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct mps_conn *c)
+{
+	const __u64 sent = msk->snd_nxt;
+
+	c->pending = msk->write_seq - sent;
+	c->wnd_left = msk->wnd_end - sent;
+	c->unacked = sent - msk->snd_una;
+	c->now_us = (__u32)(bpf_ktime_get_ns() / 1000);
+	c->age_us = MPS_NEVER;
 }
 
 /*
@@ -77,14 +109,16 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
 						  const struct mps_policy *p)
 {
-	if (p->fills_queues || !mps_glance(msk, st))
+	if (p->fills_queues)
+		return false;
+	mps_glance_fit(msk, st, p->available_only);
+	if (!mps_glance(msk, st))
 		return false;
 	mps_window_glanced(&st->memo, (__u32)msk->wnd_end);
 	if (p->see_conn) {
 		const __u32 looked_us = st->snap.now_us;
-		struct mps_round r;
 
-		mps_snap_conn(msk, st, &r);
+		mps_glance_conn(msk, &st->snap);
 		p->see_conn(msk, &st->snap, &st->priv);
 		st->snap.now_us = looked_us;
 	}

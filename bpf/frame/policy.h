@@ -62,6 +62,10 @@ struct mps_policy {
 	 * has any is not MPS_WAIT_NO_ROOM. Else that is not asked for (common/glance.h).
 	 */
 	bool fills_queues;
+	/* Data is given to available paths only (mps_is_available()), and where there is none, what
+	 * is said is MPS_WAIT_NO_ROOM: then less room than that is not asked for, either.
+	 */
+	bool available_only;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
 	 * to wait. The tunables min_room, queue_cap and penalise count as 0.
 	 */

@@ -127,7 +127,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 
 	mps_snap_conn(msk, st, &r);
 	program->look(msk, st, &r);
-	st->snap.fit = p->everywhere ? 0 : (__u16)(st->snap.unit * min_room / 1000);
+	st->snap.fit = p->everywhere ? 0 : mps_fit(st->snap.unit);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	mps_cover_repairs(msk, st, p);

@@ -7,6 +7,7 @@
 #define MPS_BPF_SNAP_H
 
 #include "frame/policy.h"
+#include "frame/tunables.h"
 #include "kernel/compat.h"
 #include "kernel/kfuncs.h"
 #include "state/seen.h"
@@ -146,6 +147,12 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->flags = (__u16)flags;
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
+}
+
+/* get_send: bytes that are to find room, of so many that a pick hands over. */
+static __always_inline __u16 mps_fit(__u32 unit)
+{
+	return (__u16)(unit * min_room / 1000);
 }
 
 /*

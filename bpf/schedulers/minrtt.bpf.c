@@ -17,5 +17,5 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_minrtt_pick(c);
 }
 
-MPS_POLICY(minrtt, .pick = pick);
+MPS_POLICY(minrtt, .pick = pick, .available_only = true);
 MPS_SCHEDULER(bpf_minrtt, "smallest RTT among subflows with room in their window", minrtt);

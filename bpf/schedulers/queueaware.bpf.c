@@ -35,7 +35,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 }
 
 MPS_SERVICE(bpf_queueaware)
-MPS_POLICY(queueaware, .pick = pick, .metric = queue_and_service, .segment = measure,
-	   .forget = mps_forget_service);
+MPS_POLICY(queueaware, .pick = pick, .available_only = true, .metric = queue_and_service,
+	   .segment = measure, .forget = mps_forget_service);
 MPS_SCHEDULER_MEASURES(bpf_queueaware, "shortest wait in the local device queue", queueaware,
 		       MPS_COPIES_WITH(copy));

@@ -18,5 +18,5 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return mps_rr_pick(c, priv, segments);
 }
 
-MPS_POLICY(rr, .pick = pick);
+MPS_POLICY(rr, .pick = pick, .available_only = true);
 MPS_SCHEDULER(bpf_rr, "subflows with room in their window take turns", rr);

@@ -5,6 +5,10 @@
  * is true of the paths: what it looks up beside TCP only makes windows smaller, and policies give
  * data to no path without room, unless they say so (fills_queues, frame/policy.h). Most of the
  * core's questions end like that: it asks at each acknowledgement.
+ *
+ * Some policies take available paths only, which have room for `fit` bytes or an eighth of their
+ * window (mps_is_available()). A smaller window has less of both. So for them less than that is no
+ * room here, either.
  */
 #ifndef MPS_GLANCE_H
 #define MPS_GLANCE_H
@@ -17,12 +21,14 @@ struct mps_glance {
 	__u32 room; /* the same, of those with room */
 };
 
-/* p: cwnd, inflight, mss and unsent of the path; backup: 0 or 1 */
+/* p: cwnd, inflight, mss and unsent of the path; backup: 0 or 1; fit: 0, where any room counts */
 static __always_inline void mps_glance_add(struct mps_glance *g, const struct mps_path *p,
-					   __u32 backup)
+					   __u32 backup, __u32 fit)
 {
+	const bool room = fit ? mps_has_room(p, fit) : !!mps_cwnd_room(p);
+
 	g->seen |= 1U << backup;
-	g->room |= (__u32) !!mps_cwnd_room(p) << backup;
+	g->room |= (__u32)room << backup;
 }
 
 /* No path of those that mps_usable_tier() lets carry data has room, and there is one. */

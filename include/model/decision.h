@@ -159,12 +159,16 @@ static __always_inline bool mps_takes_data(const struct mps_path *p)
  */
 #define MPS_FIT_PARTS 8
 
-static __always_inline bool mps_is_available(const struct mps_conn *c, const struct mps_path *p)
+static __always_inline bool mps_has_room(const struct mps_path *p, __u32 fit)
 {
 	const __u64 room = mps_cwnd_room(p), window = (__u64)p->cwnd * p->mss;
 
-	return mps_takes_data(p) && room >= p->mss &&
-	       (room >= c->fit || room * MPS_FIT_PARTS >= window);
+	return room >= p->mss && (room >= fit || room * MPS_FIT_PARTS >= window);
+}
+
+static __always_inline bool mps_is_available(const struct mps_conn *c, const struct mps_path *p)
+{
+	return mps_takes_data(p) && mps_has_room(p, c->fit);
 }
 
 /*

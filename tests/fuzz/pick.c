@@ -8,7 +8,8 @@
  *  - bytes in their bounds, and some unless it is a probe of a closed window;
  *  - a reason to wait is true, and something will come that ends it: once all is acknowledged
  *    whoever waited sends;
- *  - where no window has room, by a glance, the reason is that (but of who fills queues);
+ *  - where no window has room, or none has enough for who wants that, by a glance, the reason is
+ *    that (but of who fills queues);
  *  - paths beyond nr_paths do not matter, and the snapshot does not change;
  *  - the state stays in its ranges.
  */
@@ -200,7 +201,8 @@ static bool waits_at_a_glance(const struct mps_conn *c)
 	for (i = 0; i < c->nr_paths; i++) {
 		if (!is_active(&c->path[i]))
 			return false;
-		mps_glance_add(&g, &c->path[i], is_backup(&c->path[i]));
+		mps_glance_add(&g, &c->path[i], is_backup(&c->path[i]),
+			       policy->available_only ? c->fit : 0);
 	}
 	return c->wnd_left && mps_glance_waits(&g);
 }

@@ -29,6 +29,7 @@ struct policy {
 	void (*check)(const struct mps_conn *c, const void *priv);
 	bool tail; /* copies wait until all is given out (.copies_tail) */
 	bool fills_queues;
+	bool available_only;
 };
 
 static inline unsigned int switched(struct draw *d)
@@ -333,18 +334,18 @@ static inline void check_steer(const struct mps_conn *c, const void *priv)
 }
 
 static const struct policy policies[] = {
-	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false, false },
-	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false, false },
-	{ "auto", options_auto, complete_auto, pick_ecf, check_auto, false, false },
-	{ "blest", options_blest, NULL, pick_blest, check_blest, false, false },
-	{ "queueaware", NULL, NULL, pick_queueaware, check_untouched, false, false },
-	{ "cfs", options_cfs, NULL, pick_cfs, check_cfs, true, false },
-	{ "thin", options_thin, NULL, pick_thin, check_thin, false, false },
+	{ "minrtt", NULL, NULL, pick_minrtt, check_untouched, false, false, true },
+	{ "ecf", options_ecf, complete_ecf, pick_ecf, check_ecf, false, false, false },
+	{ "auto", options_auto, complete_auto, pick_ecf, check_auto, false, false, false },
+	{ "blest", options_blest, NULL, pick_blest, check_blest, false, false, false },
+	{ "queueaware", NULL, NULL, pick_queueaware, check_untouched, false, false, true },
+	{ "cfs", options_cfs, NULL, pick_cfs, check_cfs, true, false, false },
+	{ "thin", options_thin, NULL, pick_thin, check_thin, false, false, false },
 	{ "redundant", options_redundant, complete_redundant, pick_redundant, check_redundant,
-	  false, true },
-	{ "daps", options_daps, complete_daps, pick_daps, check_daps, false, true },
-	{ "rr", options_rr, NULL, pick_rr, check_rr, false, false },
-	{ "steer", options_steer, complete_steer, pick_steer, check_steer, false, true },
+	  false, true, false },
+	{ "daps", options_daps, complete_daps, pick_daps, check_daps, false, true, false },
+	{ "rr", options_rr, NULL, pick_rr, check_rr, false, false, true },
+	{ "steer", options_steer, complete_steer, pick_steer, check_steer, false, true, false },
 };
 
 static inline const struct policy *policy_named(const char *name)

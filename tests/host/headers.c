@@ -180,14 +180,14 @@ void ecf_paper_pick(const struct mps_conn *c, __u32 waiting, __u32 beta, __s32 a
 
 /* --- common/glance.h */
 
-/* Of paths that are all active: is there nothing to give data to? */
-__u32 glance(const struct mps_conn *c)
+/* Of paths that are all active: is there nothing to give data to? fit: 0, or the snapshot's */
+__u32 glance(const struct mps_conn *c, __u32 fit)
 {
 	struct mps_glance g = { 0 };
 	__u32 i;
 
 	for (i = 0; i < c->nr_paths; i++)
-		mps_glance_add(&g, &c->path[i], !!mps_is_backup(&c->path[i]));
+		mps_glance_add(&g, &c->path[i], !!mps_is_backup(&c->path[i]), fit);
 	return mps_glance_waits(&g);
 }
 

@@ -58,13 +58,14 @@ class Conn:
     unit: int = 1
     blocked: int = 0
     age: int = UNKNOWN
+    fit: int = 0
 
     def snapshot(self):
         """struct mps_conn"""
         return (
             SNAPSHOT.pack(
                 *(self.pending, self.wnd_left, self.unacked, self.now, self.token),
-                *(self.unit, self.age, len(self.paths), self.blocked),
+                *(self.unit, self.age, len(self.paths) | self.fit << 16, self.blocked),
             )
             + b"".join(p.pack() for p in self.paths)
             + BEYOND[len(self.paths)]

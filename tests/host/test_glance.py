@@ -7,6 +7,7 @@ glance knows no RTT, no timeout and no send buffer; all of that is drawn anew fo
 
 import copy
 import ctypes
+import pathlib
 import random
 
 import headers
@@ -17,9 +18,12 @@ SOURCE = "headers.c"
 STATES = 30_000
 POLICIES = ("minrtt", "ecf", "blest", "cfs", "queueaware", "thin", "rr", "redundant")
 FILLS_QUEUES = "redundant"
+# Policies that take available paths only, as the schedulers' objects say it.
+AVAILABLE_ONLY = ("minrtt", "queueaware", "rr")
+BPF = pathlib.Path(__file__).parents[2] / "bpf/schedulers"
 
 
-def any_active(rng):
+def any_active(rng, fit):
     p = any_path(rng, rng.choice(["wide", "small", "real"]))
     p.flags |= ACTIVE
     p.flags ^= rng.choice([0, 0, 0, BACKUP])
@@ -28,7 +32,8 @@ def any_active(rng):
     elif rng.random() < 0.5:
         # what waits in its queue leaves less than a segment, or a byte, or nothing
         free = room(p) + p.unsent
-        p.unsent = max(0, min(0xFFFFFFFF, free - rng.choice([0, 1, p.mss - 1, p.mss, -1])))
+        left = rng.choice([0, 1, p.mss - 1, p.mss, -1, fit, fit - 1, -(-p.cwnd * p.mss // 8)])
+        p.unsent = max(0, min(0xFFFFFFFF, free - left))
     return p
 
 
@@ -51,12 +56,30 @@ def picks(lib, c, bits):
 
 
 def any_conn(rng):
-    c = Conn([any_active(rng) for _ in range(rng.randint(0, 8))])
-    c.unit = rng.choice([1, 1428, 32768])
+    unit = rng.choice([1, 1428, 32768])
+    fit = rng.choice([unit // 2, draw(rng, 65535)])
+    c = Conn([any_active(rng, fit) for _ in range(rng.randint(0, 8))])
+    c.unit, c.fit = unit, fit
     c.pending = c.unit + rng.choice([0, 0, draw(rng, 1 << 40)])
     c.wnd_left = draw(rng, 1 << 40)
     c.unacked = rng.choice([0, draw(rng, 1 << 40)])
     return c
+
+
+def is_available(p, fit):
+    free = room(p)
+    return free >= p.mss and (free >= fit or 8 * free >= p.cwnd * p.mss)
+
+
+def glance_fault(lib, c):
+    """Any room counts, or room for so much."""
+    of = [c.paths[i] for i in usable(c)]
+    expected = bool(of) and not any(map(room, of))
+    if bool(lib.glance(c.snapshot(), 0)) != expected:
+        return True
+    if c.fit:
+        expected = bool(of) and not any(is_available(p, c.fit) for p in of)
+    return bool(lib.glance(c.snapshot(), c.fit)) != expected
 
 
 def news_fault(lib, rng):
@@ -75,17 +98,19 @@ def faults(lib, seed, count, reached=None):
     wrong = set()
     for _ in range(count):
         c = any_conn(rng)
-        waits = bool(lib.glance(c.snapshot()))
-        if waits != (bool(c.paths) and not any(room(c.paths[i]) for i in usable(c))):
+        if glance_fault(lib, c):
             wrong.add("glance")
         if news_fault(lib, rng):
             wrong.add("news")
-        if not waits:
+        if not lib.glance(c.snapshot(), c.fit):
             continue
         found = picks(lib, seen_closely(rng, c), rng.getrandbits(4))
-        if reached is not None:
-            reached.append(found.pop(FILLS_QUEUES))
-        found.pop(FILLS_QUEUES, None)
+        if lib.glance(c.snapshot(), 0):
+            if reached is not None:
+                reached.append(found[FILLS_QUEUES])
+            del found[FILLS_QUEUES]
+        else:
+            found = {name: found[name] for name in AVAILABLE_ONLY}
         if set(found.values()) != {(WAIT, NO_ROOM)}:
             wrong.add("verdict")
     return wrong
@@ -102,3 +127,9 @@ def test_a_policy_that_fills_queues_is_to_say_so(lib):
     reached = []
     faults(lib, 2, STATES // 10, reached)
     assert any(found != (WAIT, NO_ROOM) for found in reached)
+
+
+def test_those_that_take_available_paths_only_say_so():
+    for name in POLICIES:
+        says = ".available_only = true" in (BPF / f"{name}.bpf.c").read_text()
+        assert says == (name in AVAILABLE_ONLY), name

@@ -160,8 +160,8 @@ MUTANTS = {
     ),
     "room-ignored": (
         "model/decision.h",
-        "mps_takes_data(p) && room >= p->mss &&",
-        "mps_takes_data(p) &&",
+        "mps_takes_data(p) && mps_has_room(p, c->fit)",
+        "mps_takes_data(p)",
         "room",
     ),
     "part-of-a-segment": (
@@ -172,19 +172,19 @@ MUTANTS = {
     ),
     "fit-ignored": (
         "model/decision.h",
-        "room >= c->fit ||",
+        "room >= fit ||",
         "1 ||",
         "reason",
     ),
     "fit-of-small-windows": (
         "model/decision.h",
-        "(room >= c->fit || room * MPS_FIT_PARTS >= window)",
-        "room >= c->fit",
+        "(room >= fit || room * MPS_FIT_PARTS >= window)",
+        "room >= fit",
         "reason",
     ),
     "part-without-fit": (
         "model/decision.h",
-        "(room >= c->fit || room * MPS_FIT_PARTS >= window)",
+        "(room >= fit || room * MPS_FIT_PARTS >= window)",
         "room * MPS_FIT_PARTS >= window",
         "reason",
     ),

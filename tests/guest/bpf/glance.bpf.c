@@ -52,6 +52,7 @@ static __always_inline int t_glance_send(struct mptcp_sock *msk)
 	if (!st)
 		return mps_send_stateless(msk);
 	mark = mark_of(msk);
+	mps_glance_fit(msk, st, !which);
 	waits = mps_glance(msk, st);
 	decided = st->counter[MPS_C_DECISIONS];
 	waited = st->counter[MPS_C_WAIT_NO_ROOM];
