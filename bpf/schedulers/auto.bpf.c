@@ -60,6 +60,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 		.estimate = MPS_EST_GROW | MPS_EST_RATE,
 		.whole = 1,
 		.buffer = 1,
+		.grow = 1,
 	};
 	struct mps_auto_state *st = priv;
 

@@ -70,6 +70,7 @@ static __always_inline struct mps_verdict ecf_pick(const struct mps_conn *c, voi
 		.estimate = MPS_EST_GROW | MPS_EST_RATE,
 		.whole = 1,
 		.buffer = 1,
+		.grow = mode_of(priv) == MPS_STEER_AUTO,
 	};
 
 	return mps_ecf_pick(c, priv, &o);

@@ -21,7 +21,11 @@ struct mps_ecf_options {
 	__u32 estimate; /* enum mps_estimate */
 	__u32 whole;	/* compare what a choice really hands over, the whole fragment */
 	__u32 buffer;	/* the send buffer holds a part only of what is to come */
+	__u32 grow;	/* in slow start a path gets a part of what is to come all the same */
 };
+
+/* ... one part of so many may be on its way there. */
+#define MPS_ECF_GROW_PARTS 4
 
 /* A writer that got room is given so long, in us, to use it. */
 #define MPS_ECF_REFILL_US 20000
@@ -118,6 +122,18 @@ static __always_inline bool mps_ecf_runs_dry(const struct mps_conn *c, const str
 }
 
 /*
+ * A window that is not used does not grow. A long path that is left alone in its slow start
+ * stays slow, and it is left alone as it is slow. So it gets data all the same while more is to
+ * come, and owes a part of that at most. If nothing comes, the fast path repeats what s owes
+ * (common/copy.h), and the end is late by the time of that.
+ */
+static __always_inline bool mps_ecf_grows(const struct mps_path *s, const struct mps_ecf_state *st,
+					  __u64 unit)
+{
+	return s->cwnd < s->ssthresh && (mps_owed(s) + unit) * MPS_ECF_GROW_PARTS <= st->ahead;
+}
+
+/*
  * The extended form's two inequalities, with T the estimates of model/estimate.h:
  *
  *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
@@ -134,6 +150,8 @@ mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const
 
 	if (o->buffer && mps_ecf_runs_dry(c, f, s, st, o->estimate, t_s))
 		return true;
+	if (o->grow && mps_ecf_grows(s, st, mps_ecf_unit(c, s, o->whole)))
+		return false;
 	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
 		st->waiting = 0;
 		return false;

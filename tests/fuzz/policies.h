@@ -67,6 +67,7 @@ static inline void options_ecf(struct draw *d)
 	ecf.estimate = draw_byte(d) & (MPS_EST_GROW | MPS_EST_RATE);
 	ecf.whole = switched(d);
 	ecf.buffer = switched(d);
+	ecf.grow = switched(d);
 	ecf_ahead = (unsigned int)draw_up_to(d, 1000);
 }
 

@@ -37,10 +37,11 @@ class Options:
     estimate: int = GROW | RATE
     whole: int = 1
     buffer: int = 1
+    grow: int = 0
     ahead: int = 0  # no option: of the pending bytes, those that the writer still has
 
     def words(self):
-        return (c_uint32 * 4)(self.beta, self.estimate, self.whole, self.buffer)
+        return (c_uint32 * 5)(self.beta, self.estimate, self.whole, self.buffer, self.grow)
 
 
 def ask(lib, snapshot, waiting, o):
@@ -67,10 +68,22 @@ def runs_dry(c, f, s, o):
     return rate_of(s) < rate_of(f) and sent < t_s
 
 
+def at_stake(c, s, o):
+    """What s owes once it has the fragment: f repeats that if nothing follows."""
+    return headers.window(s, s.inflight) + s.unsent + unit(c, s, o)
+
+
+def grows(c, s, o):
+    """s is in slow start, and a quarter of what is to come pays for that."""
+    return o.grow and s.cwnd < s.ssthresh and at_stake(c, s, o) <= Fraction(o.ahead, 4)
+
+
 def waits(c, f, s, waiting, o):
-    """(waits for f, waiting afterwards) by the two inequalities and the buffer's."""
+    """(waits for f, waiting afterwards) by the two inequalities, the buffer's and slow start's."""
     if runs_dry(c, f, s, o):
         return True, waiting
+    if grows(c, s, o):
+        return False, waiting
     delta = max(f.mdev, s.mdev)
     margin = 1 + waiting * Fraction(o.beta, 1000)
     t_s = finish(s, unit(c, s, o), o.estimate)
@@ -117,6 +130,7 @@ def any_options(rng, pending):
     return Options(
         rng.choice([0, 250, 1000, 10_000]),
         rng.choice([0, GROW, RATE, GROW | RATE]),
+        rng.randint(0, 1),
         rng.randint(0, 1),
         rng.randint(0, 1),
         rng.choice([0, draw(rng, max(1, pending))]) if pending else 0,
@@ -175,6 +189,9 @@ def boundary_state(rng):
         o = replace(o, ahead=rng.choice([1, draw(rng, max(1, c.pending))]))
         o = o if c.pending else replace(o, ahead=0)
     c.unit = min(c.unit, max(1, c.pending))
+    turn = 4 * at_stake(c, s, o) + rng.choice([-1, 0, 1])
+    if o.grow and 0 < turn <= c.pending:
+        o = replace(o, ahead=turn)
     c.paths = [f, s] if rng.random() < 0.5 else [s, f]
     return c, waiting, o
 
@@ -303,6 +320,25 @@ def test_the_buffer_does_not_run_dry(lib):
     # the one waited for is not the faster one: it only has the shorter way
     fast.rate = 10_000
     assert pick(lib, c, ahead=50_000) == (1, 0)
+
+
+def test_slow_start_goes_on(lib):
+    """By hand: DSL and a satellite, whose window was never used; the writer waits."""
+    fast = Path_(srtt=30_000, cwnd=40, inflight=40, ssthresh=40, rate=2_000_000)
+    slow = Path_(srtt=600_000, mdev=300_000, cwnd=10, ssthresh=UNKNOWN)
+    c = Conn([fast, slow], pending=600_000, unit=30_000)
+    assert pick(lib, c, ahead=120_000) == (WAIT, FASTER)
+    assert pick(lib, c, ahead=120_000, grow=1) == (1, 0)
+    # what it owes is a quarter of what is to come at most
+    assert pick(lib, c, ahead=119_999, grow=1) == (WAIT, FASTER)
+    slow.inflight, slow.unsent = 5, 500
+    assert pick(lib, c, ahead=141_999, grow=1) == (WAIT, FASTER)
+    assert pick(lib, c, ahead=142_000, grow=1) == (1, 0)
+    # a wait's hysteresis is for what is not growing
+    assert ask(lib, c.snapshot(), 1, Options(ahead=142_000, grow=1))[3] == 1
+    # grown up
+    slow.ssthresh = slow.cwnd
+    assert pick(lib, c, ahead=142_000, grow=1) == (WAIT, FASTER)
 
 
 def test_a_gap_of_less_than_a_segment_is_room(lib):
