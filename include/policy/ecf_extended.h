@@ -123,14 +123,16 @@ static __always_inline bool mps_ecf_runs_dry(const struct mps_conn *c, const str
 
 /*
  * A window that is not used does not grow. A long path that is left alone in its slow start
- * stays slow, and it is left alone as it is slow. So it gets data all the same while more is to
- * come, and owes a part of that at most. If nothing comes, the fast path repeats what s owes
- * (common/copy.h), and the end is late by the time of that.
+ * stays slow, and it is left alone as it is slow. So it gets data all the same while so much is
+ * to come that f alone is busy with it for a round trip of s or longer, and owes a part of that at
+ * most. If nothing comes, the fast path repeats what s owes (common/copy.h), and the end is late by
+ * the time of that.
  */
-static __always_inline bool mps_ecf_grows(const struct mps_path *s, const struct mps_ecf_state *st,
-					  __u64 unit)
+static __always_inline bool mps_ecf_grows(const struct mps_path *f, const struct mps_path *s,
+					  const struct mps_ecf_state *st, __u64 unit)
 {
-	return s->cwnd < s->ssthresh && (mps_owed(s) + unit) * MPS_ECF_GROW_PARTS <= st->ahead;
+	return s->cwnd < s->ssthresh && (mps_owed(s) + unit) * MPS_ECF_GROW_PARTS <= st->ahead &&
+	       !mps_product_less(st->ahead, MPS_USEC, mps_likely_rate(f), s->srtt_us);
 }
 
 /*
@@ -150,7 +152,7 @@ mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const
 
 	if (o->buffer && mps_ecf_runs_dry(c, f, s, st, o->estimate, t_s))
 		return true;
-	if (o->grow && mps_ecf_grows(s, st, mps_ecf_unit(c, s, o->whole)))
+	if (o->grow && mps_ecf_grows(f, s, st, mps_ecf_unit(c, s, o->whole)))
 		return false;
 	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
 		st->waiting = 0;

@@ -314,6 +314,8 @@ MUTANTS = {
         "grows-without-unit": ("(mps_owed(s) + unit)", "mps_owed(s)", "pick"),
         "grows-beside-what-is-owed": ("(mps_owed(s) + unit)", "unit", "pick"),
         "grows-one-less": ("MPS_ECF_GROW_PARTS <= st->ahead", "MPS_ECF_GROW_PARTS < st->ahead", "pick"),
+        "grows-for-less": ("!mps_product_less(st->ahead, MPS_USEC, mps_likely_rate(f), s->srtt_us)", "1", "pick"),
+        "grows-for-more": ("!mps_product_less(st->ahead, MPS_USEC, mps_likely_rate(f), s->srtt_us)", "mps_product_less(mps_likely_rate(f), s->srtt_us, st->ahead, MPS_USEC)", "pick"),
         "grows-by-more": ("#define MPS_ECF_GROW_PARTS 4", "#define MPS_ECF_GROW_PARTS 3", "pick"),
         "dry-always": ("o->buffer && mps_ecf", "mps_ecf", "pick"),
         "dry-in-slow-start": ("s->ssthresh != ~0U && ", "", "pick"),

@@ -2,6 +2,7 @@
 """ECF's extended form against its two inequalities in whole numbers; switched off, the paper."""
 
 import functools
+import math
 import random
 from ctypes import c_uint32
 from dataclasses import dataclass, replace
@@ -73,16 +74,23 @@ def at_stake(c, s, o):
     return headers.window(s, s.inflight) + s.unsent + unit(c, s, o)
 
 
-def grows(c, s, o):
-    """s is in slow start, and a quarter of what is to come pays for that."""
-    return o.grow and s.cwnd < s.ssthresh and at_stake(c, s, o) <= Fraction(o.ahead, 4)
+def in_a_trip(f, s):
+    """Bytes that f delivers while one of s goes there and back."""
+    return Fraction(rate_of(f) * s.srtt, headers.SECOND)
+
+
+def grows(c, f, s, o):
+    """s is in slow start, much is to come, and a quarter of that pays for it."""
+    if not o.grow or s.cwnd >= s.ssthresh:
+        return False
+    return at_stake(c, s, o) <= Fraction(o.ahead, 4) and in_a_trip(f, s) <= o.ahead
 
 
 def waits(c, f, s, waiting, o):
     """(waits for f, waiting afterwards) by the two inequalities, the buffer's and slow start's."""
     if runs_dry(c, f, s, o):
         return True, waiting
-    if grows(c, s, o):
+    if grows(c, f, s, o):
         return False, waiting
     delta = max(f.mdev, s.mdev)
     margin = 1 + waiting * Fraction(o.beta, 1000)
@@ -189,7 +197,7 @@ def boundary_state(rng):
         o = replace(o, ahead=rng.choice([1, draw(rng, max(1, c.pending))]))
         o = o if c.pending else replace(o, ahead=0)
     c.unit = min(c.unit, max(1, c.pending))
-    turn = 4 * at_stake(c, s, o) + rng.choice([-1, 0, 1])
+    turn = max(4 * at_stake(c, s, o), math.ceil(in_a_trip(f, s))) + rng.choice([-1, 0, 1])
     if o.grow and 0 < turn <= c.pending:
         o = replace(o, ahead=turn)
     c.paths = [f, s] if rng.random() < 0.5 else [s, f]
@@ -324,21 +332,23 @@ def test_the_buffer_does_not_run_dry(lib):
 
 def test_slow_start_goes_on(lib):
     """By hand: DSL and a satellite, whose window was never used; the writer waits."""
-    fast = Path_(srtt=30_000, cwnd=40, inflight=40, ssthresh=40, rate=2_000_000)
+    fast = Path_(srtt=30_000, cwnd=40, inflight=40, ssthresh=40, rate=200_000)
     slow = Path_(srtt=600_000, mdev=300_000, cwnd=10, ssthresh=UNKNOWN)
-    c = Conn([fast, slow], pending=600_000, unit=30_000)
+    c = Conn([fast, slow], pending=200_000, unit=29_000)
     assert pick(lib, c, ahead=120_000) == (WAIT, FASTER)
     assert pick(lib, c, ahead=120_000, grow=1) == (1, 0)
-    # what it owes is a quarter of what is to come at most
+    # so much comes in 600 ms by DSL
     assert pick(lib, c, ahead=119_999, grow=1) == (WAIT, FASTER)
+    # what it owes is a quarter of what is to come at most
     slow.inflight, slow.unsent = 5, 500
-    assert pick(lib, c, ahead=141_999, grow=1) == (WAIT, FASTER)
-    assert pick(lib, c, ahead=142_000, grow=1) == (1, 0)
+    owed = 5 * slow.mss + 500 + c.unit
+    assert pick(lib, c, ahead=4 * owed - 1, grow=1) == (WAIT, FASTER)
+    assert pick(lib, c, ahead=4 * owed, grow=1) == (1, 0)
     # a wait's hysteresis is for what is not growing
-    assert ask(lib, c.snapshot(), 1, Options(ahead=142_000, grow=1))[3] == 1
+    assert ask(lib, c.snapshot(), 1, Options(ahead=4 * owed, grow=1))[3] == 1
     # grown up
     slow.ssthresh = slow.cwnd
-    assert pick(lib, c, ahead=142_000, grow=1) == (WAIT, FASTER)
+    assert pick(lib, c, ahead=4 * owed, grow=1) == (WAIT, FASTER)
 
 
 def test_a_gap_of_less_than_a_segment_is_room(lib):
