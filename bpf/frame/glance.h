@@ -57,7 +57,7 @@ static __always_inline void mps_glance_fit(const struct mptcp_sock *msk, struct 
 MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_conn_store *st MPS_ARG)
 {
 	struct mptcp_subflow_context *subflow;
-	const __u32 fit = st->snap.fit;
+	const __u32 fit = st->snap.fit, tiers = !st->priv.no_tiers;
 	struct mps_glance g = {};
 	__u32 n = 0;
 
@@ -79,7 +79,7 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 		p.inflight = tp->packets_out + tp->retrans_out;
 		p.mss = (__u16)tp->mss_cache;
 		p.unsent = tp->write_seq - tp->snd_nxt;
-		mps_glance_add(&g, &p, backup & 1, fit);
+		mps_glance_add(&g, &p, backup & tiers, fit);
 		n++;
 	}
 	/* a subflow that no full look has seen has nothing stored yet */
@@ -109,8 +109,9 @@ static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct
 static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
 						  const struct mps_policy *p)
 {
-	if (p->fills_queues)
+	if (p->fills_queues && !(p->glances && p->glances(&st->priv)))
 		return false;
+	st->priv.no_tiers = p->fills_queues;
 	mps_glance_fit(msk, st, p->available_only);
 	if (!mps_glance(msk, st))
 		return false;

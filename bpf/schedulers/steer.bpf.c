@@ -162,7 +162,16 @@ static __always_inline bool plain_patient(const void *priv)
 	return mode_of(priv) == MPS_STEER_PRIORITY;
 }
 
-MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .copies = plain_copies,
+/* These keep times while they wait, or wait for a turn. */
+static __always_inline bool plain_glances(const void *priv)
+{
+	const __u32 closely = 1U << MPS_STEER_STANDBY | 1U << MPS_STEER_PRIORITY |
+			      1U << MPS_STEER_BALANCE;
+
+	return !(closely >> (mode_of(priv) & 31) & 1);
+}
+
+MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .glances = plain_glances, .copies = plain_copies,
 	   .tail = plain_tail, .metric = mps_account_look, .see_path = see_path,
 	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap,
 	   .patient = plain_patient);
@@ -209,7 +218,12 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 	return mps_thin_probes(c, THIN_LENGTH) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
 }
 
-MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .copies = thin_copies,
+static __always_inline bool thin_glances(const void *priv)
+{
+	return true;
+}
+
+MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .glances = thin_glances, .copies = thin_copies,
 	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
 	   .see_conn = plain_ahead, .segment = mps_thin_segment, .asks = thin_asks,
 	   .given = mps_thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);

@@ -84,7 +84,7 @@ struct mps_priv {
 	__u32 more;
 	__u16 notes; /* 1 << enum mps_note */
 	__u8 policy; /* whose state this is, of a scheduler that has several */
-	__u8 reserved;
+	__u8 no_tiers; /* flags do not tell which paths carry: a glance wants room on none */
 };
 #define MPS_PRIV_BYTES offsetof(struct mps_priv, notes)
 

@@ -12,6 +12,7 @@ import steered
 from cells import netlab
 from steered import FREE, KB, MB, PAID, counted, given, served
 from tables import steer
+from tracer import trace
 from traffic import download
 
 pytestmark = pytest.mark.virtual_time
@@ -248,3 +249,22 @@ def test_every_mode_delivers(tables, mode):
         assert sum(given(conn)) == 512 * KB + 1
         # no row, no thresholds and no caps
         assert counted(conn)["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "mode, enough",
+    [("auto", True), ("bpf_cfs", True), ("active-standby", False), ("redundant", False)],
+)
+def test_a_glance_is_enough_where_the_mode_has_nothing_to_wait_for(tables, mode, enough):
+    """That no path has room ends most decisions. Standbys keep times, and copies fill queues."""
+    tables(*RANKS, f"rule mode {mode}")
+    with served(FREE, PAID) as (lab, conn), trace("--netns", lab.server.name) as traced:
+        download(conn, 2 * MB).finish().acknowledged()
+        assert traced.end()["lost"] == 0
+        counters = counted(conn)["counters"]
+    asked = traced.events("decision")
+    glances = [e for e in asked if e.get("glance")]
+    assert len(asked) > 100
+    assert all(e["reason"] == "no_room" for e in glances)
+    assert (len(glances) > len(asked) / 3) if enough else not glances, (len(glances), len(asked))
+    assert counters["wait_no_room"] >= len(glances)
