@@ -165,16 +165,16 @@ static __always_inline bool plain_patient(const void *priv)
 /* These keep times while they wait, or wait for a turn. */
 static __always_inline bool plain_glances(const void *priv)
 {
-	const __u32 closely = 1U << MPS_STEER_STANDBY | 1U << MPS_STEER_PRIORITY |
-			      1U << MPS_STEER_BALANCE;
+	const __u32 closely =
+		1U << MPS_STEER_STANDBY | 1U << MPS_STEER_PRIORITY | 1U << MPS_STEER_BALANCE;
 
 	return !(closely >> (mode_of(priv) & 31) & 1);
 }
 
-MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .glances = plain_glances, .copies = plain_copies,
-	   .tail = plain_tail, .metric = mps_account_look, .see_path = see_path,
-	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .queue_cap = plain_cap,
-	   .patient = plain_patient);
+MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .glances = plain_glances,
+	   .copies = plain_copies, .tail = plain_tail, .metric = mps_account_look,
+	   .see_path = see_path, .see_paths = mps_steer_paths, .see_conn = plain_ahead,
+	   .queue_cap = plain_cap, .patient = plain_patient);
 
 /* bpf_thin; and bpf_auto, which is bpf_ecf with its probes, but for the tail's budget */
 
@@ -223,10 +223,11 @@ static __always_inline bool thin_glances(const void *priv)
 	return true;
 }
 
-MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .glances = thin_glances, .copies = thin_copies,
-	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
-	   .see_conn = plain_ahead, .segment = mps_thin_segment, .asks = thin_asks,
-	   .given = mps_thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);
+MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .glances = thin_glances,
+	   .copies = thin_copies, .metric = mps_account_look, .see_path = thin_path,
+	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .segment = mps_thin_segment,
+	   .asks = thin_asks, .given = mps_thin_given, .ends_burst = thin_ends,
+	   .queue_cap = plain_cap);
 
 /* bpf_redundant */
 

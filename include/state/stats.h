@@ -82,9 +82,9 @@ enum mps_note { MPS_NOTES(MPS_ENUM_NOTE) MPS_NR_NOTES };
 struct mps_priv {
 	__u64 word[5];
 	__u32 more;
-	__u16 notes; /* 1 << enum mps_note */
-	__u8 policy; /* whose state this is, of a scheduler that has several */
-	__u8 no_tiers; /* flags do not tell which paths carry: a glance wants room on none */
+	__u16 notes;   /* 1 << enum mps_note */
+	__u8 policy;   /* whose state this is, of a scheduler that has several */
+	__u8 no_tiers; /* flags do not tell which paths carry; then a glance wants room on none */
 };
 #define MPS_PRIV_BYTES offsetof(struct mps_priv, notes)
 
