@@ -232,7 +232,8 @@ MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
  * data: one that is silent for @slack_us longer than its past explains (silence.h), while another
  * of its kind is not, is given up at once, and what it owes goes to the others. The core takes it
  * back with the first segment that arrives on it, and until then TCP tries it once a second. Not
- * where net.mptcp.stale_loss_cnt is 0. Meant for get_send; nothing is done twice.
+ * where net.mptcp.stale_loss_cnt is 0. Meant for get_send; nothing is done twice. More than 10 s
+ * count as 10 s.
  *
  * 0: it is watched from now on. -EALREADY: it is. -ENOENT: there is but one subflow.
  * -EINVAL: no MPTCP socket. -ENOMEM: the next decision asks again.

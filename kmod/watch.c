@@ -232,6 +232,9 @@ static void msb_run_watch(struct work_struct *work)
 		msb_request_done(r);
 }
 
+/* A watch keeps its connection and this module until it has looked once. */
+#define MSB_SLACK_MAX_US (10U * USEC_PER_SEC)
+
 /* From get_send, which gives something out now. */
 int msb_watch(struct sock *sk, u32 slack_us)
 {
@@ -245,6 +248,7 @@ int msb_watch(struct sock *sk, u32 slack_us)
 	head = msb_conn_list(msk);
 	if (list_empty(head) || list_is_singular(head))
 		return -ENOENT;
+	slack_us = min(slack_us, MSB_SLACK_MAX_US);
 	return msb_request_start(sk, MSB_WATCHED, msb_run_watch, usecs_to_jiffies(slack_us),
 				 slack_us);
 }

@@ -15,9 +15,10 @@ from pathlib import Path as File
 import pytest
 from command import ok, sched
 from hygiene import KernelLog, complaints
-from lab import Path, run
+from lab import Path, run, until
 from libbpf import Object
 from test_reconnect import disconnect
+from test_unload import bridge_returns, rmmod
 from traffic import Connection, both_ways, connection, download, listen, upload
 
 HERE = File(__file__).parent
@@ -99,7 +100,7 @@ def every_state(lab):
     listener.close()
 
 
-@pytest.mark.usefixtures("none_loaded")
+@pytest.mark.usefixtures("none_loaded", "by_the_bridge")
 def test_whatever_is_called(nth, labs, log, compiled, has_get_send, pytestconfig, tmp_path):
     seed = pytestconfig.getoption("random_seed") + nth
     write_calls(tmp_path / "calls.h", seed)
@@ -129,3 +130,5 @@ def test_whatever_is_called(nth, labs, log, compiled, has_get_send, pytestconfig
             sched("unload", "t_any")
         seen = {i for i in range(16) if states.u64("states", i)}
         assert {ESTABLISHED, SYN_SENT, CLOSE, CLOSE_WAIT, LISTEN} <= seen, seen
+    with bridge_returns():
+        until(lambda: rmmod().returncode == 0, 30, "nothing keeps the bridge for long")
