@@ -109,9 +109,9 @@ static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct
 static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
 						  const struct mps_policy *p)
 {
-	if (p->fills_queues && !(p->glances && p->glances(&st->priv)))
+	if (p->fills_queues || (p->glances && !p->glances(&st->priv)))
 		return false;
-	st->priv.no_tiers = p->fills_queues;
+	st->priv.no_tiers = p->no_tiers;
 	mps_glance_fit(msk, st, p->available_only);
 	if (!mps_glance(msk, st))
 		return false;

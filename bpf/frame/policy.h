@@ -62,9 +62,11 @@ struct mps_policy {
 	 * has any is not MPS_WAIT_NO_ROOM. Else that is not asked for (common/glance.h).
 	 */
 	bool fills_queues;
-	/* Of one that says so: by its state, may a glance answer all the same, where no path at all
-	 * has room? For a policy that finds out itself which paths may carry.
+	/* It finds out itself which paths may carry, whatever their flags say: no path at all has
+	 * room where a glance is to end it, and by its state .glances may want to be asked all the
+	 * same.
 	 */
+	bool no_tiers;
 	bool (*glances)(const void *priv);
 	/* Data is given to available paths only (mps_is_available()), and where there is none, what
 	 * is said is MPS_WAIT_NO_ROOM: then less room than that is not asked for, either.

@@ -171,7 +171,7 @@ static __always_inline bool plain_glances(const void *priv)
 	return !(closely >> (mode_of(priv) & 31) & 1);
 }
 
-MPS_POLICY(steer_plain, .pick = plain_pick, .fills_queues = true, .glances = plain_glances,
+MPS_POLICY(steer_plain, .pick = plain_pick, .no_tiers = true, .glances = plain_glances,
 	   .copies = plain_copies, .tail = plain_tail, .metric = mps_account_look,
 	   .see_path = see_path, .see_paths = mps_steer_paths, .see_conn = plain_ahead,
 	   .queue_cap = plain_cap, .patient = plain_patient);
@@ -218,16 +218,10 @@ static __always_inline __u64 thin_copies(const struct mps_conn *c, void *priv)
 	return mps_thin_probes(c, THIN_LENGTH) ?: copy ? mps_copy_if_it_pays(c) : MPS_COPY_NONE;
 }
 
-static __always_inline bool thin_glances(const void *priv)
-{
-	return true;
-}
-
-MPS_POLICY(steer_thin, .pick = thin_pick, .fills_queues = true, .glances = thin_glances,
-	   .copies = thin_copies, .metric = mps_account_look, .see_path = thin_path,
-	   .see_paths = mps_steer_paths, .see_conn = plain_ahead, .segment = mps_thin_segment,
-	   .asks = thin_asks, .given = mps_thin_given, .ends_burst = thin_ends,
-	   .queue_cap = plain_cap);
+MPS_POLICY(steer_thin, .pick = thin_pick, .no_tiers = true, .copies = thin_copies,
+	   .metric = mps_account_look, .see_path = thin_path, .see_paths = mps_steer_paths,
+	   .see_conn = plain_ahead, .segment = mps_thin_segment, .asks = thin_asks,
+	   .given = mps_thin_given, .ends_burst = thin_ends, .queue_cap = plain_cap);
 
 /* bpf_redundant */
 

@@ -96,7 +96,7 @@ static void check_options(const struct kern *k)
 static void check_btf(const struct kern *k)
 {
 	if (k->foreign) {
-		doctor_row(GRADE_FAIL, "kernel BTF", TODO_FOREIGN, FOUND_FOREIGN);
+		doctor_row(GRADE_FAIL, "kernel BTF", HINT_FORM, FOUND_FOREIGN);
 		return;
 	}
 	doctor_row(k->btf ? GRADE_OK : GRADE_FAIL, "kernel BTF",

@@ -6,16 +6,6 @@
 #include "kernel/registry.h"
 #include "sched/tunable_live.h"
 
-static const struct sched *find_map(const struct registry *r, __u32 map_id)
-{
-	unsigned int i;
-
-	for (i = 0; i < r->nr; i++)
-		if (r->sched[i].map_id == map_id)
-			return &r->sched[i];
-	return NULL;
-}
-
 /* "beta=0.25 copy=1"; what cannot be read is as it comes. NULL: it is gone. */
 static void tunables_text(const struct sched *sched, char *buf, size_t size)
 {
@@ -53,7 +43,7 @@ static void add_functions(struct recording *r, const struct observers *o)
 
 		snprintf(f.sched, sizeof(f.sched), "%s", s->name);
 		snprintf(f.policy, sizeof(f.policy), "%s", of->policy);
-		tunables_text(find_map(&reg, s->map_id), f.tunables, sizeof(f.tunables));
+		tunables_text(registry_find_map(&reg, s->map_id), f.tunables, sizeof(f.tunables));
 		recording_add_function(r, &f);
 	}
 	registry_free(&reg);

@@ -20,14 +20,14 @@
 /* Its init looks for symbols and checks types; a slow machine is slow at that. */
 #define MODPROBE_MS 120000
 
-#define TODO_BUILD \
+#define HINT_BUILD \
 	"build and install it for this kernel: `dkms autoinstall`, or `make kmod kmod-install`"
-#define TODO_INSTALL "install it with DKMS or `make kmod kmod-install`"
-#define TODO_SIGN                                                                                 \
+#define HINT_INSTALL "install it with DKMS or `make kmod kmod-install`"
+#define HINT_SIGN                                                                                 \
 	"sign it with a key that this machine trusts (DKMS: `mokutil --import "                   \
 	"/var/lib/dkms/mok.pub`, then boot), or boot without Secure Boot, lockdown and enforced " \
 	"signatures"
-#define TODO_LINE "do what the kernel's line says; where it says nothing, " TODO_BUILD
+#define HINT_LINE "do what the kernel's line says; where it says nothing, " HINT_BUILD
 
 /* Where the kernel itself would look for modprobe. */
 static void modprobe_path(char *path, size_t size)
@@ -107,7 +107,7 @@ static void look(struct bridge *b)
 	struct btf *vmlinux = kern_btf(), *btf = NULL;
 
 	snprintf(b->todo, sizeof(b->todo), "%s%s", b->brought ? "" : "`rmmod " BRIDGE "`; ",
-		 TODO_BUILD ", with headers that have a vmlinux, or pahole and this kernel's BTF");
+		 HINT_BUILD ", with headers that have a vmlinux, or pahole and this kernel's BTF");
 	if (access(ITS_BTF, F_OK)) {
 		snprintf(b->why, sizeof(b->why),
 			 "the bridge module " BRIDGE " is loaded, but it has no BTF (no " ITS_BTF
@@ -140,18 +140,18 @@ static const char *todo_for(const char *text)
 	static const struct {
 		const char *says, *todo;
 	} known[] = {
-		{ "Lockdown: ", TODO_SIGN },	   { "is rejected", TODO_SIGN },
-		{ "Key was rejected", TODO_SIGN }, { "Required key", TODO_SIGN },
-		{ "version magic", TODO_BUILD },   { "Exec format error", TODO_BUILD },
-		{ "Invalid ELF", TODO_BUILD },	   { "disagrees about version", TODO_BUILD },
-		{ "Unknown symbol", TODO_BUILD },
+		{ "Lockdown: ", HINT_SIGN },	   { "is rejected", HINT_SIGN },
+		{ "Key was rejected", HINT_SIGN }, { "Required key", HINT_SIGN },
+		{ "version magic", HINT_BUILD },   { "Exec format error", HINT_BUILD },
+		{ "Invalid ELF", HINT_BUILD },	   { "disagrees about version", HINT_BUILD },
+		{ "Unknown symbol", HINT_BUILD },
 	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strstr(text, known[i].says))
 			return known[i].todo;
-	return TODO_LINE;
+	return HINT_LINE;
 }
 
 /* modprobe may be content with a module that is not there: EEXIST of its init is one reason. */
@@ -208,7 +208,7 @@ static bool may_try(struct bridge *b, char *step, size_t size)
 			 "the bridge module " BRIDGE " is not installed for this kernel (%s)",
 			 said);
 		snprintf(b->todo, sizeof(b->todo),
-			 TODO_INSTALL "; after a kernel upgrade install its headers first, then "
+			 HINT_INSTALL "; after a kernel upgrade install its headers first, then "
 				      "`dkms autoinstall`");
 		return false;
 	}

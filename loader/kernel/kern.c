@@ -181,7 +181,7 @@ enum exit_code kern_require(struct kern *k)
 	if (!k->mptcp)
 		return fail(EX_KERNEL, hint, "this kernel has no " SYSCTL_DIR "/scheduler");
 	if (k->foreign)
-		return fail(EX_KERNEL, TODO_FOREIGN, FOUND_FOREIGN);
+		return fail(EX_KERNEL, HINT_FORM, FOUND_FOREIGN);
 	if (!k->btf)
 		return fail(EX_KERNEL, hint, "this kernel has no BTF with struct " SCHED_OPS);
 	if (k->support == SUPPORT_NONE)

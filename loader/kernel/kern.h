@@ -32,7 +32,7 @@ struct kern {
 };
 
 #define FOUND_FOREIGN "this kernel's hook is get_send(msk, data), a form that only 6.15 had"
-#define TODO_FOREIGN "boot a kernel 6.12, or 6.16 or newer"
+#define HINT_FORM "boot a kernel 6.12, or 6.16 or newer"
 
 void kern_probe(struct kern *k);
 /* The bit of mptcp_sock.flags that says "fell back to TCP", as the bridge found it. */

@@ -283,17 +283,26 @@ static void add_program(struct registry *r, __u32 prog_id, bool is_clock)
 	}
 }
 
+struct sched *registry_find_map(struct registry *r, __u32 map_id)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->nr; i++)
+		if (r->sched[i].map_id == map_id)
+			return &r->sched[i];
+	return NULL;
+}
+
 /* A link to the map means that it is registered. */
 static void add_struct_ops_link(struct registry *r, const struct bpf_link_info *info)
 {
 	const __u32 map_id = info->struct_ops.map_id;
+	struct sched *s = registry_find_map(r, map_id);
 	unsigned int i;
 
-	for (i = 0; i < r->nr; i++) {
-		if (r->sched[i].map_id != map_id)
-			continue;
-		r->sched[i].link_id = info->id;
-		r->sched[i].registered = true;
+	if (s) {
+		s->link_id = info->id;
+		s->registered = true;
 	}
 	for (i = 0; i < r->nr_clocks; i++)
 		if (r->clock[i].map_id == map_id)

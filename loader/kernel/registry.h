@@ -61,6 +61,8 @@ void registry_free(struct registry *r);
 
 /* The one that is registered under this name, or NULL. */
 struct sched *registry_find(struct registry *r, const char *name);
+/* The one of this map, registered or kept by its connections, or NULL: it is gone. */
+struct sched *registry_find_map(struct registry *r, __u32 map_id);
 
 /* Of one that is loaded; the kernel's own and a module's make none. */
 enum copies sched_copies(const struct sched *s);
