@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from command import available, ok, sched, stats, stats_of
 from conftest import TOP
-from lab import Path, run
+from lab import Path, run, until
 from traffic import connection, info, upload
 
 EXAMPLE = "bpf_spill"
@@ -91,6 +91,24 @@ def test_the_worked_example_describes_itself(build, none_loaded, tmp_path):
     assert result.code == 1 and "out of range" in result.error["reason"]
     assert "backlog" in result.error["hint"]
     assert available() == {"default"}
+
+
+def test_two_paths_in_the_guest(build, none_loaded, net, tmp_path):
+    """Where there is no second line: the document's, with data under the document's scheduler."""
+    *_, two_paths = blocks("dev/writing-a-scheduler.md", "sh")
+    shell(build, tmp_path, net)
+    try:
+        shell(two_paths, tmp_path, net)
+        # iperf3 has a connection for its words, too
+        until(
+            lambda: [len(c["subflows"]) for c in stats() if c["scheduler"] == EXAMPLE] == [2, 2],
+            20,
+            "two connections of two subflows",
+        )
+    finally:
+        run("pkill", "iperf3", check=False)
+        run("ip", "netns", "del", "peer")
+        net.scheduler = "default"
 
 
 def test_the_example_of_three_policies(build, none_loaded, labs, tmp_path):
