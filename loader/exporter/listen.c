@@ -16,7 +16,7 @@
 #define UNIX "unix:"
 /* Many at once are not for the kernel to turn away: who was last has the best claim. */
 #define BACKLOG 1024
-#define HINT_FORM "give ADDR:PORT, [ADDR]:PORT, :PORT or unix:PATH"
+#define HINT_ADDRESS "give ADDR:PORT, [ADDR]:PORT, :PORT or unix:PATH"
 
 union address {
 	struct sockaddr any;
@@ -69,7 +69,7 @@ static enum exit_code parse_unix(const char *text, union address *a, socklen_t *
 	const char *path = text + strlen(UNIX);
 
 	if (*path != '/' || strlen(path) >= sizeof(a->un.sun_path))
-		return fail(EX_USAGE, HINT_FORM,
+		return fail(EX_USAGE, HINT_ADDRESS,
 			    "the path has to begin with / and to be shorter than %zu bytes",
 			    sizeof(a->un.sun_path));
 	a->un.sun_family = AF_UNIX;
@@ -90,18 +90,18 @@ static enum exit_code parse_ip(const char *text, union address *a, socklen_t *le
 
 	if (!colon || n >= sizeof(host) || !*port || strlen(port) > 5 ||
 	    strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) > 65535)
-		return fail(EX_USAGE, HINT_FORM, "no port from 0 to 65535 in it");
+		return fail(EX_USAGE, HINT_ADDRESS, "no port from 0 to 65535 in it");
 	memcpy(host, text, n);
 	host[n] = '\0';
 	if (n > 1 && host[0] == '[' && host[n - 1] == ']') {
 		host[n - 1] = '\0';
 		memmove(host, host + 1, n - 1);
 	} else if (strchr(host, ':')) {
-		return fail(EX_USAGE, HINT_FORM, "an IPv6 address stands in brackets");
+		return fail(EX_USAGE, HINT_ADDRESS, "an IPv6 address stands in brackets");
 	}
 	/* of both families, by the wildcard of IPv6 */
 	if (getaddrinfo(n ? host : "::", port, &want, &found) || !found)
-		return fail(EX_USAGE, HINT_FORM, "%s is not an IP address", host);
+		return fail(EX_USAGE, HINT_ADDRESS, "%s is not an IP address", host);
 	memcpy(a, found->ai_addr, found->ai_addrlen);
 	*len = found->ai_addrlen;
 	freeaddrinfo(found);
@@ -148,7 +148,7 @@ enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
 	int err;
 
 	if (!*text)
-		return fail_on(EX_USAGE, "--listen", HINT_FORM, "no address");
+		return fail_on(EX_USAGE, "--listen", HINT_ADDRESS, "no address");
 	ret = is_unix ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
 	if (ret != EX_OK)
 		return ret;
