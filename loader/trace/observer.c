@@ -186,9 +186,9 @@ static int observe(struct observers *o, const struct target *t, __u32 func, __u3
 		return attach(o, at, 1, o->skel->progs.mps_trace_look, t, func);
 	if (what == OBSERVED_PENALTY)
 		return attach(o, at, 1, o->skel->progs.mps_trace_penalty, t, func);
-	/* behind it first: what is seen before it alone would stay in the map */
-	err = attach(o, at, 1, o->skel->progs.mps_trace_end, t, func);
-	return err ?: attach(o, at, 0, o->skel->progs.mps_trace_begin, t, func);
+	/* before it first, or the decisions till then would be told without the state */
+	err = attach(o, at, 0, o->skel->progs.mps_trace_begin, t, func);
+	return err ?: attach(o, at, 1, o->skel->progs.mps_trace_end, t, func);
 }
 
 static int observe_program(struct observers *o, __u32 prog_id, __u32 sched)
@@ -226,7 +226,8 @@ static void let_go(struct observers *o, struct observer *ob)
 	if (ob->what != OBSERVED_PENALTY && ob->prog[1] >= 0 &&
 	    !bpf_prog_get_info_by_fd(ob->prog[1], &info, &len))
 		o->missed += info.recursion_misses;
-	for (i = 0; i < 2; i++) {
+	/* behind it first: see observe() */
+	for (i = 2; i--;) {
 		if (ob->link[i] >= 0)
 			close(ob->link[i]);
 		if (ob->prog[i] >= 0)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """`trace`: each decision of the schedulers, with real connections, against their counters."""
 
+import concurrent.futures
 import contextlib
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -113,6 +115,14 @@ def check_counters(told, now):
     assert sum(e["verdict"] == "none" for e in copies) >= counters["copies_none"]
 
 
+def at_rest(token, net):
+    """Copies may still be asked for where all has arrived."""
+    before, now = None, stats_of(token, net)["counters"]
+    while now != before:
+        time.sleep(0.5)
+        before, now = now, stats_of(token, net)["counters"]
+
+
 @pytest.mark.each_kernel
 @pytest.mark.parametrize("name", ["bpf_ecf", "bpf_redundant"])
 def test_a_download(lab, name):
@@ -157,6 +167,36 @@ def test_a_glance(labs, _shared):
     assert glances
     for event in glances:
         check_plausible(event)
+
+
+@contextlib.contextmanager
+def busy(conn):
+    """A connection that has data for as long as this lasts."""
+    over = threading.Event()
+
+    def go_on():
+        while not over.is_set():
+            upload(conn, 256 << 10).finish()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        sender = pool.submit(go_on)
+        try:
+            yield
+        finally:
+            over.set()
+        sender.result()
+
+
+def test_it_comes_and_goes_amid_decisions(lab):
+    """Each that is told has the state that it began with, the first and the last, too."""
+    with connection(lab) as conn, busy(conn):
+        for _ in range(8):
+            with trace("--netns", lab.client.name) as traced:
+                until(lambda traced=traced: len(traced.decisions()) > 20, FAR, "decisions")
+                traced.end()
+            for event in traced.decisions():
+                check_plausible(event)
+    nothing_left()
 
 
 # --- whose
@@ -204,7 +244,8 @@ def test_filters(lab):
 def test_a_sample_and_a_limit(lab):
     with trace("--sample", 4, "--netns", lab.client.name) as some:
         with trace("--limit", 20) as few, connection(lab) as conn:
-            upload(conn, 2 << 20).finish().acknowledged()
+            # 280 decisions each MB at least: a busy guest makes fewer and larger ones
+            upload(conn, 4 << 20).finish().acknowledged()
             assert few.end(number=None)["shown"] == len(few.decisions()) == 20
         ended = some.end()
     assert ended["lost"] == 0 and ended["shown"] == len(some.decisions())
