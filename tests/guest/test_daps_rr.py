@@ -20,10 +20,12 @@ def given_to(conn):
     return sent(stats_of(info(conn.client).token))
 
 
+@pytest.mark.virtual_time
 def test_rr_alternates(labs):
     """One message after the other, each small enough for any window: one each in turn.
 
-    bpf_minrtt, the control, gives nearly all of them to one path.
+    bpf_minrtt, the control, gives nearly all of them to one path. Not in real time: on a host that
+    stands still for longer than a retransmission timer a path misses its turn.
     """
     lab = labs(Path(20, 10), Path(20, 40)).endpoints()
     message, count = 4 << 10, 40
