@@ -165,7 +165,8 @@ def test_a_dead_path_stops_nothing(dead, ahead):
 
     Seen to take three times as long when the request for copies was refused while
     the retransmission timer runs, or dropped in the jiffy of the last pass. One transfer
-    takes 0.9 to 1.25 times as long: it may lose a round trip, or two.
+    takes 0.9 to 1.4 times as long: it may lose a round trip, or what it takes until the path counts
+    as silent. Of four the mean was 0.98 to 1.19, in 16 cases.
     """
     ok("load", NAME, "--set", f"overlap={ahead}")
     paths = [path("one"), path("two")]
@@ -175,7 +176,7 @@ def test_a_dead_path_stops_nothing(dead, ahead):
         seconds, carried, _ = measure(paths, becomes(dead, loss=100))
         alone.append(seconds)
         assert carried[1 - dead] >= (1 if ahead == 64 else NEARLY) * SIZE, carried
-    assert sum(alone) < 1.2 * sum(both), (alone, both)
+    assert sum(alone) < 1.4 * sum(both), (alone, both)
 
 
 def test_a_slow_path_stops_nothing():
