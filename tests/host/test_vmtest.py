@@ -110,3 +110,33 @@ def test_a_test_that_is_not_there():
     assert done.returncode == 2 and done.stdout == ""
     said = "no test 'nobody.py::test_x': neither tests/host nor tests/guest has test_nobody.py"
     assert said in done.stderr
+
+
+# names, and what of test_steer.py and test_blest.py of host and guest they mean
+NAMED = {
+    "steer": ("tests/host/test_steer.py", "tests/guest/test_steer.py"),
+    "steer::test_lowest_rank_alive": ("tests/host/test_steer.py::test_lowest_rank_alive",),
+    "steer::test_what_is_printed_is_read": (
+        "tests/guest/test_steer.py::test_what_is_printed_is_read",
+    ),
+    "trace::test_a_download[bpf_ecf]": ("tests/guest/test_trace.py::test_a_download[bpf_ecf]",),
+    "tests/guest/test_blest.py::TestWaits": ("tests/guest/test_blest.py::TestWaits",),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_where_a_named_test_is(name):
+    """Host and guest have files of one name, and not the same tests in them."""
+    words = (
+        f'. tests/vm/named.sh; names=({name!r}); find_tests; echo "${{host[@]}}" "${{guests[@]}}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", words], cwd=TOP, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == list(NAMED[name]), done.stderr
+
+
+def test_a_test_that_no_file_of_its_name_has():
+    done = vmtest("test", "steer::test_nosuch")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "has test_steer.py with test_nosuch" in done.stderr

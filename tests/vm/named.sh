@@ -3,18 +3,26 @@
 #
 # `test NAME...`: some tests by name, each where it runs; a part of vmtest.sh, whose variables these are.
 
+# has_test FILE [CLASS::][TEST[VARIANT]]: it is there, and has that test.
+has_test() {
+	local test=${2%%\[*}
+	[ -e "$1" ] && { [ -z "$test" ] || grep -Eq "^ *(def|class) ${test##*::}\b" "$1"; }
+}
+
 # find_tests: fills host=() and guests=(), a file for each of names=() or two: a name may be rr,
-# test_rr or a path, and have ::TEST behind.
+# test_rr or a path, and have ::TEST behind, which two files of one name need not both have.
 find_tests() {
-	local name file found
+	local name file test found
 	host=() guests=()
 	for name in "${names[@]}"; do
 		file=$(basename "${name%%::*}" .py)
 		file=test_${file#test_}.py
+		test=${name#"${name%%::*}"}
 		found=0
-		if [ -e "tests/host/$file" ]; then host+=("tests/host/$file${name#"${name%%::*}"}") found=1; fi
-		if [ -e "tests/guest/$file" ]; then guests+=("tests/guest/$file${name#"${name%%::*}"}") found=1; fi
-		[ $found = 1 ] || usage_error "no test '$name': neither tests/host nor tests/guest has $file"
+		if has_test "tests/host/$file" "${test#::}"; then host+=("tests/host/$file$test") found=1; fi
+		if has_test "tests/guest/$file" "${test#::}"; then guests+=("tests/guest/$file$test") found=1; fi
+		[ $found = 1 ] ||
+			usage_error "no test '$name': neither tests/host nor tests/guest has $file${test:+ with ${test#::}}"
 	done
 }
 
