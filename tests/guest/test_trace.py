@@ -244,14 +244,14 @@ def test_filters(lab):
 def test_a_sample_and_a_limit(lab):
     with trace("--sample", 4, "--netns", lab.client.name) as some:
         with trace("--limit", 20) as few, connection(lab) as conn:
-            # 280 decisions each MB at least: a busy guest makes fewer and larger ones
+            # a busy guest decides about up to 32 KB at once
             upload(conn, 4 << 20).finish().acknowledged()
             assert few.end(number=None)["shown"] == len(few.decisions()) == 20
         ended = some.end()
     assert ended["lost"] == 0 and ended["shown"] == len(some.decisions())
     seen = ended["seen"]
     # five standard deviations
-    assert seen > 200 and abs(ended["shown"] - seen / 4) < 5 * (seen * 3 / 16) ** 0.5, ended
+    assert seen > 100 and abs(ended["shown"] - seen / 4) < 5 * (seen * 3 / 16) ** 0.5, ended
 
 
 def test_text(lab):
