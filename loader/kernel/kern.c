@@ -45,12 +45,10 @@ struct btf *kern_btf(void)
 	return btf;
 }
 
-/* How many arguments the hook of this form has there; negative: there is none. */
-static int hook_args(const struct btf *btf, enum form form)
+/* How many arguments the hook of this form has in the struct; negative: there is none. */
+static int hook_args(const struct btf *btf, __u32 id, enum form form)
 {
-	int id = btf__find_by_name_kind(btf, SCHED_OPS, BTF_KIND_STRUCT);
-	const struct btf_member *m =
-		id > 0 ? btf_member(btf, (unsigned int)id, forms[form].hook) : NULL;
+	const struct btf_member *m = id ? btf_member(btf, id, forms[form].hook) : NULL;
 	const struct btf_type *t = m ? btf__type_by_id(btf, m->type) : NULL;
 
 	if (t && btf_is_ptr(t))
@@ -58,9 +56,9 @@ static int hook_args(const struct btf *btf, enum form form)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : -1;
 }
 
-bool btf_has_form(const struct btf *btf, enum form form)
+bool struct_has_form(const struct btf *btf, __u32 id, enum form form)
 {
-	return hook_args(btf, form) == forms[form].args;
+	return hook_args(btf, id, form) == forms[form].args;
 }
 
 unsigned int kern_fallback_bit(void)
@@ -76,14 +74,18 @@ unsigned int kern_fallback_bit(void)
 void kern_probe(struct kern *k)
 {
 	struct btf *btf = kern_btf();
+	__u32 ops;
+	int id;
 
 	memset(k, 0, sizeof(*k));
 	k->mptcp = !access(SYSCTL_DIR "/scheduler", F_OK);
 	if (!btf)
 		return;
-	k->form = btf_has_form(btf, FORM_SEND) ? FORM_SEND : FORM_PRE615;
-	k->btf = btf_has_form(btf, k->form);
-	k->foreign = !k->btf && hook_args(btf, FORM_SEND) >= 0;
+	id = btf__find_by_name_kind(btf, SCHED_OPS, BTF_KIND_STRUCT);
+	ops = id > 0 ? (__u32)id : 0;
+	k->form = struct_has_form(btf, ops, FORM_SEND) ? FORM_SEND : FORM_PRE615;
+	k->btf = struct_has_form(btf, ops, k->form);
+	k->foreign = !k->btf && hook_args(btf, ops, FORM_SEND) >= 0;
 	if (btf__find_by_name_kind(btf, SCHED_OPS_VALUE, BTF_KIND_STRUCT) > 0)
 		k->support = SUPPORT_NATIVE;
 	else if (bridge_works())

@@ -41,8 +41,8 @@ const char *support_name(enum support support);
 /* "get_send" or "get_subflow": the member that tells the forms apart. */
 const char *form_hook(enum form form);
 const char *form_kernels(enum form form);
-/* Has the BTF's struct mptcp_sched_ops the hook of this form? */
-bool btf_has_form(const struct btf *btf, enum form form);
+/* Has this struct of the BTF the hook of this form? 0: there is no such struct. */
+bool struct_has_form(const struct btf *btf, __u32 id, enum form form);
 
 /* vmlinux's BTF, read once; NULL where there is none. */
 struct btf *kern_btf(void);

@@ -9,6 +9,7 @@
 #include "cli/util.h"
 #include "sched/elfcheck.h"
 #include "sched/object.h"
+#include "sched/ops.h"
 
 #define TAG_ABOUT "mps:about:"
 
@@ -29,62 +30,19 @@ static const char *type_name(const struct btf *btf, __u32 id)
 	return t ? btf__name_by_offset(btf, t->name_off) : "";
 }
 
-/* .struct_ops or .struct_ops.link, with a `?` in front where it is left out by default */
-static bool is_ops_section(const char *name, bool optional)
-{
-	return !strncmp(name + (optional && *name == '?'), ".struct_ops", 11);
-}
-
-/* How many variables of a struct_ops type there are; the map of the last one. */
-static unsigned int find_ops(const struct object *o, const struct btf *btf, const char *struct_name,
-			     bool optional, struct bpf_map **map)
-{
-	unsigned int id, i, found = 0;
-
-	for (id = 1; id < btf__type_cnt(btf); id++) {
-		const struct btf_type *sec = btf__type_by_id(btf, id);
-		const struct btf_var_secinfo *info = btf_var_secinfos(sec);
-
-		if (!btf_is_datasec(sec) || !is_ops_section(type_name(btf, id), optional))
-			continue;
-		for (i = 0; i < btf_vlen(sec); i++, info++) {
-			const struct btf_type *var = btf__type_by_id(btf, info->type);
-
-			if (strcmp(type_name(btf, var->type), struct_name))
-				continue;
-			*map = bpf_object__find_map_by_name(o->bpf, type_name(btf, info->type));
-			found++;
-		}
-	}
-	return found;
-}
-
-/* The member "name" of a struct_ops variable. */
-static void read_name(const struct btf *btf, const char *struct_name, const struct bpf_map *map,
-		      char *name)
-{
-	int id = btf__find_by_name_kind(btf, struct_name, BTF_KIND_STRUCT);
-	const struct btf_member *m = id > 0 ? btf_member(btf, (__u32)id, "name") : NULL;
-	size_t size = 0;
-	const char *data = bpf_map__initial_value(map, &size);
-
-	*name = '\0';
-	if (data && m && m->offset / 8 + MPS_NAME_LEN <= size)
-		snprintf(name, MPS_NAME_LEN, "%.*s", MPS_NAME_LEN - 1, data + m->offset / 8);
-}
-
 /* It ticks for connections of the scheduler of its name, so another name is a mistake. */
-static enum exit_code find_clock(struct object *o, const struct btf *btf)
+static enum exit_code find_clock(struct object *o)
 {
-	unsigned int found = find_ops(o, btf, SCHED_CLOCK, true, &o->clock);
+	const struct ops_found found = ops_find(o->bpf, SCHED_CLOCK, NR_FORMS);
 	char name[MPS_NAME_LEN];
 
-	if (!found || !o->clock)
+	o->clock = found.map;
+	if (!o->clock)
 		return EX_OK;
-	if (found > 1)
+	if (found.nr > 1)
 		return fail(EX_FAILED, "leave one of them",
-			    "the object has %u variables of struct " SCHED_CLOCK, found);
-	read_name(btf, SCHED_CLOCK, o->clock, name);
+			    "the object has %u variables of struct " SCHED_CLOCK, found.nr);
+	ops_name(o->bpf, &found, name);
 	if (strcmp(name, o->name))
 		return fail(EX_FAILED, "give both the same .name",
 			    "its struct " SCHED_CLOCK " %s is for a scheduler named \"%s\", not %s",
@@ -134,37 +92,12 @@ static enum exit_code read_tunables(struct object *o, const struct btf *btf)
 	return ret;
 }
 
-static enum exit_code inspect(struct object *o)
+/* None of its forms is this kernel's. */
+static enum exit_code no_form(const struct object *o, enum form form)
 {
-	const struct btf *btf = bpf_object__btf(o->bpf);
-	unsigned int found = btf ? find_ops(o, btf, SCHED_OPS, false, &o->ops) : 0;
-	enum exit_code ret;
+	const enum form other = form == FORM_SEND ? FORM_PRE615 : FORM_SEND;
 
-	if (!found || !o->ops)
-		return fail(EX_FAILED,
-			    "a scheduler is a variable of that type in section .struct_ops.link",
-			    "the object has no struct " SCHED_OPS);
-	if (found > 1)
-		return fail(EX_FAILED, "build one object per scheduler",
-			    "the object has %u variables of struct " SCHED_OPS, found);
-	read_name(btf, SCHED_OPS, o->ops, o->name);
-	if (!*o->name)
-		return fail(EX_FAILED, "give its ops variable a .name",
-			    "the scheduler has no name");
-	o->asks = btf__find_by_name_kind(btf, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
-	o->about = read_about(btf);
-	ret = find_clock(o, btf);
-	return ret == EX_OK ? read_tunables(o, btf) : ret;
-}
-
-static enum exit_code check_form(const struct object *o, enum form form)
-{
-	const struct btf *btf = bpf_object__btf(o->bpf);
-	enum form other = form == FORM_SEND ? FORM_PRE615 : FORM_SEND;
-
-	if (btf_has_form(btf, form))
-		return EX_OK;
-	if (!btf_has_form(btf, other))
+	if (!ops_find(o->bpf, SCHED_OPS, other).nr)
 		return fail(EX_FAILED, NULL, "its struct " SCHED_OPS " has no %s", form_hook(form));
 	return fail(EX_FAILED,
 		    form == FORM_SEND ? "take the .bpf.o without .pre615"
@@ -173,7 +106,45 @@ static enum exit_code check_form(const struct object *o, enum form form)
 		    form_kernels(other), form_hook(form));
 }
 
-static enum exit_code finish_open(struct object *o, int err)
+/* An object may have one of each form: this kernel's is loaded, and the other left out. */
+static enum exit_code find_ops(struct object *o, enum form form)
+{
+	const struct ops_found any = ops_find(o->bpf, SCHED_OPS, NR_FORMS);
+	const struct ops_found found = ops_find(o->bpf, SCHED_OPS, form);
+
+	if (!any.map)
+		return fail(EX_FAILED,
+			    "a scheduler is a variable of that type in section .struct_ops.link",
+			    "the object has no struct " SCHED_OPS);
+	if (found.nr > 1)
+		return fail(EX_FAILED, "build one object per scheduler",
+			    "the object has %u variables of struct " SCHED_OPS " with the hook %s",
+			    found.nr, form_hook(form));
+	if (!found.map)
+		return no_form(o, form);
+	o->ops = found.map;
+	ops_leave_out(o->bpf, SCHED_OPS, o->ops);
+	bpf_map__set_autocreate(o->ops, true);
+	ops_name(o->bpf, &found, o->name);
+	return *o->name ? EX_OK
+			: fail(EX_FAILED, "give its ops variable a .name",
+			       "the scheduler has no name");
+}
+
+static enum exit_code inspect(struct object *o, enum form form)
+{
+	const struct btf *btf = bpf_object__btf(o->bpf);
+	enum exit_code ret = find_ops(o, form);
+
+	if (ret != EX_OK)
+		return ret;
+	o->asks = btf__find_by_name_kind(btf, RETRANS_KFUNC, BTF_KIND_FUNC) > 0;
+	o->about = read_about(btf);
+	ret = find_clock(o);
+	return ret == EX_OK ? read_tunables(o, btf) : ret;
+}
+
+static enum exit_code finish_open(struct object *o, enum form form, int err)
 {
 	enum exit_code ret;
 
@@ -182,7 +153,7 @@ static enum exit_code finish_open(struct object *o, int err)
 	if (!o->bpf)
 		return fail(EX_FAILED, "compile one with clang --target=bpf -g",
 			    "not a BPF object%s", libbpf_reason());
-	ret = inspect(o);
+	ret = inspect(o, form);
 	if (ret != EX_OK)
 		object_close(o);
 	return ret;
@@ -198,7 +169,7 @@ enum exit_code object_open_builtin(struct object *o, const struct builtin *b, en
 	o->what = b->name;
 	error_watch_libbpf();
 	o->bpf = bpf_object__open_mem(start, (size_t)(b->object[form].end - start), &opts);
-	return finish_open(o, errno);
+	return finish_open(o, form, errno);
 }
 
 /* As libbpf names an object that it opens by its path: maps of sections are called after it. */
@@ -232,14 +203,9 @@ enum exit_code object_open_file(struct object *o, const char *path, enum form fo
 	opts.object_name = name;
 	error_watch_libbpf();
 	o->bpf = bpf_object__open_mem(elf, len, &opts);
-	ret = finish_open(o, errno);
+	ret = finish_open(o, form, errno);
 	/* libbpf has copied what it wants of it */
 	free(elf);
-	if (ret != EX_OK)
-		return ret;
-	ret = check_form(o, form);
-	if (ret != EX_OK)
-		object_close(o);
 	return ret;
 }
 
