@@ -6,10 +6,12 @@ pushed takes the place of what was there: one table is the client's before, and 
 """
 
 import os
+import subprocess
 
 import pytest
 import tables
 from command import ok, sched, stats_of
+from lab import SERVICE, run, until
 from lab import Path as Link
 from tables import NAME, lines, steer
 from traffic import connection, download, info
@@ -70,14 +72,51 @@ def test_each_address_of_a_device(labs, loaded):
     ]
 
 
-def test_a_host_is_for_ssh(labs, loaded, file, tmp_path, monkeypatch):
+SSHD = """\
+HostKey {0}/host
+AuthorizedKeysFile {0}/user.pub
+PidFile none
+StrictModes no
+UsePAM no
+"""
+SSH = """\
+IdentityFile {0}/user
+UserKnownHostsFile {0}/known
+BatchMode yes
+"""
+
+
+@pytest.fixture
+def ssh(labs, tmp_path, monkeypatch):
+    """A lab whose server has OpenSSH's, and whose client is known to it; only its files are not root's own."""
     lab = labs()
-    ssh = tmp_path / "ssh"
-    ssh.write_text('#!/bin/sh\nexec ip netns exec "$@"\n')
-    ssh.chmod(0o755)
+    for name in ("host", "user"):
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name)
+    (tmp_path / "known").write_text(f"{SERVICE[4]} {(tmp_path / 'host.pub').read_text()}")
+    for name, text in (("sshd.conf", SSHD), ("ssh.conf", SSH)):
+        (tmp_path / name).write_text(text.format(tmp_path))
+    client = tmp_path / "ssh"
+    client.write_text(f'#!/bin/sh\nexec /usr/bin/ssh -F {tmp_path}/ssh.conf "$@"\n')
+    client.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    os.makedirs("/run/sshd", exist_ok=True)
+    with lab.server.inside():
+        server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", tmp_path / "sshd.conf"])
+    until(lambda: lab.server.run("ss", "-ltnH").stdout, 20, "sshd listens")
+    yield lab
+    server.terminate()
+    server.wait()
+
+
+def test_a_host_is_for_ssh(ssh, loaded, file, tmp_path):
     steer(f"replace {file(CLIENT)}")
-    assert push(lab, lab.server.name).code == 0
+    done = push(ssh, f"root@{SERVICE[4]}")
+    assert done.code == 0, done
+    assert rows() == SERVER
+    # a peer that is another than it was
+    (tmp_path / "known").write_text(f"{SERVICE[4]} {(tmp_path / 'user.pub').read_text()}")
+    refused = push(ssh, f"root@{SERVICE[4]}")
+    assert refused.code == 1 and "the peer has not taken them" in refused.error["reason"], refused
     assert rows() == SERVER
 
 

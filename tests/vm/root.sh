@@ -36,8 +36,9 @@ run=(
 	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
 	python3-pytest python3-pytest-timeout python3-jsonschema
 )
-# What selects, starts and asks: container runtimes, the checks of the unit file, who reads the metrics.
-services=(crun podman systemd prometheus)
+# What selects, starts, asks and carries: container runtimes, the checks of the unit file, who reads
+# the metrics, who brings tables to the peer.
+services=(crun podman systemd prometheus openssh-server openssh-client)
 # What the lab's report is made with; no guest needs them.
 report=(python3-matplotlib python3-jinja2 python3-dpkt)
 lint=(shellcheck ruff git)
