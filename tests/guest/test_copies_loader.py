@@ -141,11 +141,16 @@ def besides():
     }
 
 
+# Of an idle path that measures its delay: by copies, whether data is copied or not.
+PROBES = ("bpf_auto", "bpf_thin")
+
+
 def test_no_clock_where_nobody_copies():
     """Each segment of the machine would pay for it. What measures is attached all the same."""
     from test_registration import NAMES
 
     measures = {
+        "bpf_auto": {"bpf_auto_segment"},
         "bpf_thin": {"bpf_thin_segment"},
         "bpf_queueaware": {"bpf_queueaware_segment", "bpf_queueaware_leaves"},
         "bpf_steer": {"bpf_steer_segment", "bpf_steer_ends"},
@@ -155,7 +160,7 @@ def test_no_clock_where_nobody_copies():
         said = ok("load", name, "--set", "copy=0")
         assert besides() - before == measures.get(name, set()), name
         found = shown(name)
-        copies = "on" if name == "bpf_thin" else "off"
+        copies = "on" if name in PROBES else "off"
         assert (said["copies"], found["copies"]) == (copies, copies), name
         assert "notes" not in said
         why = "it was loaded with copy=0" if copies == "off" else None
