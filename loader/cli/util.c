@@ -116,6 +116,13 @@ bool is_there(const char *path)
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
+const char *btf_type_name(const struct btf *btf, unsigned int id)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+
+	return t ? btf__name_by_offset(btf, t->name_off) : "";
+}
+
 const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);

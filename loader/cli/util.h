@@ -30,6 +30,8 @@ void sleep_ms(unsigned int ms);
 /* Is it there for this process? access() asks for the real user without capabilities. */
 bool is_there(const char *path);
 
+/* "" where there is no such type. */
+const char *btf_type_name(const struct btf *btf, unsigned int id);
 /* The named member of struct `id`, or NULL. */
 const struct btf_member *btf_member(const struct btf *btf, unsigned int id, const char *name);
 

@@ -23,13 +23,6 @@ const struct builtin *builtin_find(const char *name)
 	return NULL;
 }
 
-static const char *type_name(const struct btf *btf, __u32 id)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	return t ? btf__name_by_offset(btf, t->name_off) : "";
-}
-
 /* It ticks for connections of the scheduler of its name, so another name is a mistake. */
 static enum exit_code find_clock(struct object *o)
 {
@@ -56,7 +49,7 @@ static const char *read_about(const struct btf *btf)
 	unsigned int id;
 
 	for (id = 1; id < btf__type_cnt(btf); id++) {
-		const char *tag = type_name(btf, id);
+		const char *tag = btf_type_name(btf, id);
 
 		if (btf_is_decl_tag(btf__type_by_id(btf, id)) &&
 		    !strncmp(tag, TAG_ABOUT, strlen(TAG_ABOUT)))

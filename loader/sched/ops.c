@@ -8,13 +8,6 @@
 
 typedef void (*visit_t)(void *arg, struct bpf_map *map, __u32 type);
 
-static const char *type_name(const struct btf *btf, __u32 id)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	return t ? btf__name_by_offset(btf, t->name_off) : "";
-}
-
 /* .struct_ops or .struct_ops.link, with a `?` in front where it is left out by default */
 static bool is_ops_section(const char *name)
 {
@@ -37,15 +30,16 @@ static void each(const struct bpf_object *bpf, const char *struct_name, visit_t 
 		const struct btf_type *sec = btf__type_by_id(btf, id);
 		const struct btf_var_secinfo *info = btf_var_secinfos(sec);
 
-		if (!btf_is_datasec(sec) || !is_ops_section(type_name(btf, id)))
+		if (!btf_is_datasec(sec) || !is_ops_section(btf_type_name(btf, id)))
 			continue;
 		for (i = 0; i < btf_vlen(sec); i++, info++) {
 			const struct btf_type *var = btf__type_by_id(btf, info->type);
 
 			if (!btf_is_struct(btf__type_by_id(btf, var->type)) ||
-			    !is_flavour_of(type_name(btf, var->type), struct_name))
+			    !is_flavour_of(btf_type_name(btf, var->type), struct_name))
 				continue;
-			visit(arg, bpf_object__find_map_by_name(bpf, type_name(btf, info->type)),
+			visit(arg,
+			      bpf_object__find_map_by_name(bpf, btf_type_name(btf, info->type)),
 			      var->type);
 		}
 	}

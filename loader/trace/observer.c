@@ -81,13 +81,6 @@ static int open_target(struct target *t, __u32 prog_id)
 	return 0;
 }
 
-static const char *name_of(const struct btf *btf, __u32 id)
-{
-	const struct btf_type *t = btf__type_by_id(btf, id);
-
-	return t ? btf__name_by_offset(btf, t->name_off) : "";
-}
-
 /* Is it a pointer to this struct that the function takes first, of so many? */
 static bool takes(const struct btf *btf, __u32 func, const char *name, unsigned int args)
 {
@@ -113,7 +106,7 @@ static enum observed which(const struct btf *btf, __u32 func, char *policy)
 		OBSERVED(OBSERVED_ENTRY)
 #undef OBSERVED_ENTRY
 	};
-	const char *name = name_of(btf, func);
+	const char *name = btf_type_name(btf, func);
 	const size_t len = strlen(name);
 	enum observed i;
 
@@ -164,7 +157,7 @@ static int attach(struct observers *o, unsigned int at, int i, const struct bpf_
 	s->err = errno;
 	said = reason_of(log);
 	snprintf(s->why, sizeof(s->why), "the kernel refused a program at its %s(): %s%s%s%s",
-		 name_of(t->btf, func), strerror(s->err), *said ? " (" : "", said,
+		 btf_type_name(t->btf, func), strerror(s->err), *said ? " (" : "", said,
 		 *said ? ")" : "");
 	return -s->err;
 }
