@@ -4,6 +4,8 @@
 import dataclasses
 import math
 
+from mptcplab.process import LabError
+
 ROLES = ("client", "server")
 MTU = 1500
 # What netem charges the rate for: Ethernet header (no checksum, no preamble) and IP packet.
@@ -80,3 +82,23 @@ class Path:
     def local_queue(self):
         """tc's words for the queue of an end's own device, where that is the bottleneck."""
         return f"netem limit {self.limit} rate {self.mbit * 1e6:.0f}bit"
+
+
+def of_cell(cell, names, rtt_ms=None, spread=lambda: 0):
+    """Roomy paths of "rates@RTTs", as 20/100@20/60; rtt_ms: where the cell names none.
+
+    spread: by which part an RTT is longer than the cell's.
+    """
+    rates, _, rtts = cell.partition("@")
+    try:
+        rates = [float(r) for r in rates.split("/")]
+        rtts = [float(t) for t in rtts.split("/")] if rtts else list(rtt_ms or ())
+        parts = list(zip(rates, rtts, strict=True))
+    except ValueError:
+        parts = []
+    if not 0 < len(parts) <= len(names) or min(rates) <= 0 or min(rtts) < 0:
+        raise LabError(f"cell '{cell}': rates in Mbit/s and as many RTTs in ms, as 20/100@20/60")
+    return [
+        Path(name, mbit=rate, rtt_ms=rtt * (1 + spread())).roomy()
+        for name, (rate, rtt) in zip(names, parts, strict=False)
+    ]

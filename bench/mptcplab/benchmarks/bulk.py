@@ -28,8 +28,7 @@ import time
 from mptcplab import result, schedulers
 from mptcplab.lab import transfer
 from mptcplab.lab.netlab import Lab
-from mptcplab.path import FRAME
-from mptcplab.path import Path as NetPath
+from mptcplab.path import FRAME, of_cell
 from mptcplab.process import LabError
 from mptcplab.table import number, table
 
@@ -47,11 +46,7 @@ KEEPS_UP = "TCP, both"  # the row of plain TCP on both paths at once
 
 def paths_of(cell, spread=lambda: 0):
     """spread: by which part an RTT is longer than the cell's."""
-    rates, rtts = (map(float, part.split("/")) for part in cell.split("@"))
-    return [
-        NetPath(name, mbit=rate, rtt_ms=rtt * (1 + spread())).roomy()
-        for name, rate, rtt in zip(("one", "two"), rates, rtts, strict=True)
-    ]
+    return of_cell(cell, ("one", "two"), spread=spread)
 
 
 def row_of(cell, way, word, paths, data, runs):

@@ -16,7 +16,7 @@ import time
 from mptcplab import result, schedulers
 from mptcplab.lab import transfer
 from mptcplab.lab.netlab import Lab
-from mptcplab.path import Path as NetPath
+from mptcplab.path import of_cell
 from mptcplab.process import LabError
 from mptcplab.table import number, table
 
@@ -25,14 +25,11 @@ WORDS = ("tcp", "default", "bpf_minrtt", "bpf_ecf")
 SIZE_MB = 3
 PAUSE_S = 1.0
 SENDER = "server"
+NAMES = ("path1", "path2")
 
 
 def paths_of(cell):
-    rates, rtts = ([float(x) for x in part.split("/")] for part in cell.split("@"))
-    return [
-        NetPath(f"path{i}", mbit=rate, rtt_ms=rtt).roomy()
-        for i, (rate, rtt) in enumerate(zip(rates, rtts, strict=True), 1)
-    ]
+    return of_cell(cell, NAMES)
 
 
 def measure(paths, choice, data, pause):

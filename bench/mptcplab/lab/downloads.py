@@ -15,8 +15,7 @@ from mptcplab import schedulers
 from mptcplab.fluid import best_path, fluid_bound
 from mptcplab.lab.netlab import Lab
 from mptcplab.lab.web import Server, download
-from mptcplab.path import FRAME, PAYLOAD
-from mptcplab.path import Path as NetPath
+from mptcplab.path import FRAME, PAYLOAD, of_cell
 
 # Long enough for the connection's buffers to grow to their usual size: while they are small, so are
 # the bursts that the kernel's default hands to a path.
@@ -31,9 +30,7 @@ def size_of(text):
 
 
 def paths_of(cell):
-    rates = [float(x) for x in cell.split("/")]
-    plain = (NetPath(n, mbit=r, rtt_ms=t) for n, r, t in zip(NAMES, rates, RTT_MS, strict=True))
-    return [p.roomy() for p in plain]
+    return of_cell(cell, NAMES, RTT_MS)
 
 
 def describe(cells):
@@ -54,7 +51,7 @@ def parser(doc, prog):
         prog=prog, description=doc, formatter_class=argparse.RawTextHelpFormatter
     )
     add = p.add_argument
-    add("--cell", action="append", help="rates of wifi/lte in Mbit/s, as 0.3/8.6")
+    add("--cell", action="append", help="rates of wifi/lte in Mbit/s, as 0.3/8.6, and RTTs in ms, as 20/100@20/60")
     add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", action="append", help="of a download, as 128K or 1M")
     add("--repeat", type=int, default=3)
