@@ -15,6 +15,8 @@
 #define MPS_STEER_REFILL_US 20000U
 /* A wait is never longer: beyond the longest deadline, an hour, and within a clock of 32 bits. */
 #define MPS_STEER_WAIT_MAX_US 3700000000U
+/* Of a transfer that goes on one part of so many of its time is expected to follow. */
+#define MPS_STEER_REST_PARTS 4
 /* Ranks beyond the lowest that priority may take in at once. */
 #define MPS_STEER_OVERFLOWS 3
 
@@ -133,16 +135,22 @@ static __always_inline __u32 mps_steer_patience(const struct mps_steer_options *
 	return o->deadline_us < MPS_STEER_SILENT_US ? o->deadline_us : MPS_STEER_SILENT_US;
 }
 
-/* Would the data be late on paths up to this key, and earlier with those of the next? */
+/*
+ * Would the data be late on paths up to this key, and earlier with those of the next? At hand is what
+ * the send buffer holds, which these are soon done with. So a far path, or one in slow start, would
+ * never be earlier: it is measured by what is expected to follow, too, as long as the writer waits.
+ */
 static __always_inline bool mps_steer_is_late(const struct mps_conn *c, __u32 limit, __u32 next,
-					      __u32 waited, __u32 deadline)
+					      __u32 waited, const struct mps_steer_options *o)
 {
+	const __u64 follows = o->waits ? waited / MPS_STEER_REST_PARTS : 0;
 	__u64 done;
 
-	if (deadline == MPS_STEER_NO_DEADLINE || next >= MPS_STEER_KEY_OUT)
+	if (o->deadline_us == MPS_STEER_NO_DEADLINE || next >= MPS_STEER_KEY_OUT)
 		return false;
 	done = mps_steer_done_us(c, limit);
-	return done && waited + done > deadline && mps_steer_helps_us(c, next) < done;
+	return done && waited + done > o->deadline_us &&
+	       mps_steer_helps_us(c, next) < done + follows;
 }
 
 /* Priority: the greatest key that may carry now. least: that of the lowest rank. */
@@ -157,7 +165,7 @@ static __always_inline __u32 mps_steer_overflow(const struct mps_conn *c, struct
 		next = mps_steer_least(c, MPS_STEER_BY_RANK | MPS_STEER_BY_LOSS, 0, limit + 1);
 		if (next >= MPS_STEER_KEY_LOSS)
 			break;
-		if (speaks ? !mps_steer_is_late(c, limit, next, waited, o->deadline_us)
+		if (speaks ? !mps_steer_is_late(c, limit, next, waited, o)
 			   : waited < mps_steer_patience(o))
 			break;
 		limit = next;

@@ -13,6 +13,7 @@ import pytest
 from command import available, ok, sched, stats_of, total
 from lab import Path as Link
 from lab import run, until
+from tables import steer
 from traffic import connection, download, info
 
 BRIDGE = "mptcp_sched_bpf"
@@ -116,6 +117,31 @@ def test_a_path_dies_and_comes_back(lab, name):
 
         until(carries, 60, "path 1 in use again")
         all_is_counted(conn, size)
+
+
+def mostly_on(lab, conn, path):
+    """Of a download, by what left the server's devices: a copy or two may go elsewhere."""
+    before = lab.sent(lab.server)
+    download(conn, SIZE // 2).finish(90).acknowledged()
+    sent = [b - a for a, b in zip(before, lab.sent(lab.server), strict=True)]
+    assert sent[path] > 0.7 * sum(sent), (path, sent)
+
+
+def test_steering_acts_on_an_open_connection(lab):
+    """Each path is the standby once; what is sent is on the other."""
+    ok("load", "bpf_steer")
+    lab.server.scheduler = "bpf_steer"
+    paths = [lab.local(i) for i in (1, 2)]
+    steer("rule add mode active-standby")
+    with connection(lab) as conn:
+        for active in (0, 1):
+            steer("path flush")
+            for i, address in enumerate(paths):
+                steer(f"path add name path{i} remote {address} rank {int(i != active)}")
+            mostly_on(lab, conn, active)
+        download(conn, SIZE).finish(90).acknowledged()
+        all_is_counted(conn, 2 * SIZE)
+    steer("flush")
 
 
 def removed():

@@ -155,6 +155,21 @@ def test_a_long_transfer_overflows_after_the_deadline(lib):
     assert when and 900 < when < 1000
 
 
+def test_a_far_rank_helps_a_transfer_that_goes_on(lib):
+    """It needs 1.2 s for a fragment, and what is at hand 0.05 s: by what is expected to follow."""
+    paths = ranked(inflight=20)
+    paths[1].srtt, paths[1].cwnd, paths[1].rate = 600_000, 10, 0
+    s, may = Steered(lib), []
+    for ms in range(0, 8000, 10):
+        c = Conn(paths, pending=30_000, unacked=20_000, unit=20_000, now=ms * 1000)
+        # every other time its writer has no more just now
+        may.append(s.filter(c, PRIORITY, head=ms * 1000, waits=ms // 10 % 2)[0])
+    first = next((10 * i for i, m in enumerate(may) if m == {0, 1}), None)
+    assert first and 4500 < first < 5000
+    assert {0, 1} not in may[0::2], "nothing is known to follow"
+    assert {0} not in may[501::2], "it stays"
+
+
 def test_data_that_finds_room_is_another_matter(lib):
     """A stream that is given out as it comes never overflows, however long it is."""
     s = Steered(lib)

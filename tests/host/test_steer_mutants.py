@@ -83,21 +83,33 @@ MUTANTS = {
     ),
     "never-late": (
         "policy/steer_overflow.h",
-        "done && waited + done > deadline &&",
+        "done && waited + done > o->deadline_us &&",
         "0 &&",
         judge.test_overflow_when_the_estimate_is_beyond_the_deadline,
     ),
     "always-late": (
         "policy/steer_overflow.h",
-        "done && waited + done > deadline &&",
+        "done && waited + done > o->deadline_us &&",
         "done &&",
         judge.test_overflow_when_the_estimate_is_beyond_the_deadline,
     ),
     "helps-or-not": (
         "policy/steer_overflow.h",
-        "&& mps_steer_helps_us(c, next) < done",
-        "",
+        "mps_steer_helps_us(c, next) < done + follows",
+        "1",
         judge.test_overflow_only_to_what_helps,
+    ),
+    "nothing-follows": (
+        "policy/steer_overflow.h",
+        "< done + follows",
+        "< done",
+        judge.test_a_far_rank_helps_a_transfer_that_goes_on,
+    ),
+    "something-always-follows": (
+        "policy/steer_overflow.h",
+        "o->waits ? waited / MPS_STEER_REST_PARTS : 0",
+        "waited / MPS_STEER_REST_PARTS",
+        judge.test_a_far_rank_helps_a_transfer_that_goes_on,
     ),
     "waiting-forgotten": (
         "policy/steer_overflow.h",
