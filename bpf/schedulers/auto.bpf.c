@@ -21,6 +21,8 @@ MPS_TUNABLE(samples, 3, 0, 3, 1,
 MPS_TUNABLE(beta, 250, 0, 10000, 1000, "hysteresis of a wait for the fast subflow");
 MPS_TUNABLE(more_data, 250, 0, 1000, 1000,
 	    "while the writer waits: count on this part of what was sent to follow");
+MPS_TUNABLE(arrival, 1, 0, 1, 1,
+	    "estimates are of when data is with the peer, not of when that is known here");
 MPS_COMMON_TUNABLES(500, 1, 1);
 
 /* Of a path in use the queue counts, which srtt has in it and the least of the samples has not. */
@@ -57,7 +59,7 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 {
 	const struct mps_ecf_options o = {
 		.beta = beta,
-		.estimate = MPS_EST_GROW | MPS_EST_RATE,
+		.estimate = MPS_EST_GROW | MPS_EST_RATE | arrival * MPS_EST_ARRIVAL,
 		.whole = 1,
 		.buffer = 1,
 		.grow = 1,

@@ -5,8 +5,8 @@
  * with room would.
  *
  * Use it for paths of unlike RTT or rate. --set slow_start=0 --set
- * rate_bound=0 --set whole_fragment=0 --set more_data=0 --set min_room=0 --set queue_cap=0
- * is the paper's pure form; its kernel also copied and penalised. The policy is in
+ * rate_bound=0 --set arrival=0 --set whole_fragment=0 --set more_data=0 --set min_room=0
+ * --set queue_cap=0 is the paper's pure form; its kernel also copied and penalised. The policy is in
  * include/policy/ecf.h and policy/ecf_extended.h.
  */
 #include "frame/scheduler.h"
@@ -28,6 +28,8 @@ MPS_TUNABLE(rate_bound, 1, 0, 1, 1,
 MPS_WAS(whole_fragment, whole);
 MPS_TUNABLE(whole_fragment, 1, 0, 1, 1,
 	    "estimates count the whole fragment that a choice hands over");
+MPS_TUNABLE(arrival, 1, 0, 1, 1,
+	    "estimates are of when data is with the peer, not of when that is known here");
 MPS_WAS(sndbuf_wait, buffer);
 MPS_TUNABLE(
 	sndbuf_wait, 1, 0, 1, 1,
@@ -42,7 +44,8 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 {
 	const struct mps_ecf_options o = {
 		.beta = beta,
-		.estimate = slow_start * MPS_EST_GROW | rate_bound * MPS_EST_RATE,
+		.estimate = slow_start * MPS_EST_GROW | rate_bound * MPS_EST_RATE |
+			    arrival * MPS_EST_ARRIVAL,
 		.whole = whole_fragment,
 		.buffer = sndbuf_wait,
 	};

@@ -67,7 +67,7 @@ static __always_inline struct mps_verdict ecf_pick(const struct mps_conn *c, voi
 {
 	const struct mps_ecf_options o = {
 		.beta = 250,
-		.estimate = MPS_EST_GROW | MPS_EST_RATE,
+		.estimate = MPS_EST_GROW | MPS_EST_RATE | MPS_EST_ARRIVAL,
 		.whole = 1,
 		.buffer = 1,
 		.grow = mode_of(priv) == MPS_STEER_AUTO,

@@ -14,6 +14,7 @@
 enum mps_estimate {
 	MPS_EST_GROW = 1 << 0, /* a window below ssthresh doubles every RTT */
 	MPS_EST_RATE = 1 << 1, /* no faster than the path was ever seen to deliver */
+	MPS_EST_ARRIVAL = 1 << 2, /* until it is with the peer: mps_done_us(), get_send alone */
 };
 
 #define MPS_USEC 1000000ULL
@@ -120,6 +121,18 @@ MPS_FN __u64 mps_finish_us(const struct mps_path *p MPS_ARG, __u64 bytes, __u32 
 	/* an RTT that was measured with the same queue in front has its time in it */
 	busy = mps_max(rtt, mps_duration(mps_bytes(p->inflight, p), rate));
 	return mps_max(t, busy + mps_duration(all, rate));
+}
+
+/*
+ * The same, or (MPS_EST_ARRIVAL) us until the bytes are with the peer: nobody there waits for the way
+ * back, which is long where the path is. It is taken for half of the lowest RTT. What an RTT has
+ * beyond that is a queue, and the data waits in that one.
+ */
+static __always_inline __u64 mps_done_us(const struct mps_path *p, __u64 bytes, __u32 how)
+{
+	const __u64 rtt = mps_min(mps_min(p->min_rtt_us, p->srtt_us), MPS_RTT_MAX);
+
+	return mps_finish_us(p, bytes, how) - (how & MPS_EST_ARRIVAL ? rtt / 2 : 0);
 }
 
 #endif /* MPS_TIME_H */

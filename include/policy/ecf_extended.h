@@ -72,7 +72,7 @@ static __always_inline bool mps_ecf_has_gap(const struct mps_path *p)
 	return p->flags & MPS_PATH_SNDBUF && mps_cwnd_room(p);
 }
 
-/* The path that finishes one unit first, whether it has room or (room) only with. */
+/* The path that is done with one unit first, whether it has room or (room) only with. */
 MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 room, __u32 estimate,
 			   __u32 whole)
 {
@@ -89,7 +89,7 @@ MPS_FN __s32 mps_ecf_first(const struct mps_conn *c MPS_ARG, __u32 tier, __u32 r
 			continue;
 		if (room && !mps_is_available(c, p))
 			continue;
-		t = mps_finish_us(p, mps_ecf_unit(c, p, whole), estimate);
+		t = mps_done_us(p, mps_ecf_unit(c, p, whole), estimate);
 		if (t < best_t) {
 			best_t = t;
 			best = (__s32)i;
@@ -136,9 +136,10 @@ static __always_inline bool mps_ecf_grows(const struct mps_path *f, const struct
 }
 
 /*
- * The extended form's two inequalities, with T the estimates of model/estimate.h:
+ * The extended form's two inequalities, with the estimates of model/estimate.h: T until data is
+ * acknowledged, and D until it has arrived.
  *
- *   first:  T_f(pending) < (1 + waiting * beta) * (T_s(unit) + delta)
+ *   first:  D_f(pending) < (1 + waiting * beta) * (D_s(unit) + delta)
  *   second: T_s(pending) >= 2 * rtt_f + delta
  */
 static __always_inline bool
@@ -147,14 +148,16 @@ mps_ecf_waits_extended(const struct mps_conn *c, const struct mps_path *f, const
 {
 	const __u64 delta = f->mdev_us > s->mdev_us ? f->mdev_us : s->mdev_us;
 	const __u64 gain = MPS_ECF_BETA_SCALE + (st->waiting ? (__u64)o->beta : 0);
-	const __u64 t_f = mps_finish_us(f, c->pending, o->estimate);
-	const __u64 t_s = mps_finish_us(s, mps_ecf_unit(c, s, o->whole), o->estimate) + delta;
+	const __u64 unit = mps_ecf_unit(c, s, o->whole);
+	const __u64 t_s = mps_finish_us(s, unit, o->estimate) + delta;
+	const __u64 d_f = mps_done_us(f, c->pending, o->estimate);
+	const __u64 d_s = mps_done_us(s, unit, o->estimate) + delta;
 
 	if (o->buffer && mps_ecf_runs_dry(c, f, s, st, o->estimate, t_s))
 		return true;
-	if (o->grow && mps_ecf_grows(f, s, st, mps_ecf_unit(c, s, o->whole)))
+	if (o->grow && mps_ecf_grows(f, s, st, unit))
 		return false;
-	if (!mps_product_less(t_f, MPS_ECF_BETA_SCALE, t_s, gain)) {
+	if (!mps_product_less(d_f, MPS_ECF_BETA_SCALE, d_s, gain)) {
 		st->waiting = 0;
 		return false;
 	}

@@ -64,7 +64,7 @@ static unsigned int ecf_ahead;
 static inline void options_ecf(struct draw *d)
 {
 	ecf.beta = (__u32)draw_up_to(d, 10000);
-	ecf.estimate = draw_byte(d) & (MPS_EST_GROW | MPS_EST_RATE);
+	ecf.estimate = draw_byte(d) & (MPS_EST_GROW | MPS_EST_RATE | MPS_EST_ARRIVAL);
 	ecf.whole = switched(d);
 	ecf.buffer = switched(d);
 	ecf.grow = switched(d);

@@ -49,6 +49,7 @@ PAPER = (
     "penalise=0",
     "slow_start=0",
     "rate_bound=0",
+    "arrival=0",
     "whole_fragment=0",
     "more_data=0",
     "min_room=0",

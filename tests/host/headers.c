@@ -19,6 +19,11 @@ __u64 finish_us(const struct mps_path *p, __u64 bytes, __u32 how)
 	return mps_finish_us(p, bytes, how);
 }
 
+__u64 done_us(const struct mps_path *p, __u64 bytes, __u32 how)
+{
+	return mps_done_us(p, bytes, how);
+}
+
 __u64 duration(__u64 bytes, __u64 rate)
 {
 	return mps_duration(bytes, rate);
@@ -201,7 +206,8 @@ static struct mps_verdict pick_of(__u32 policy, const struct mps_conn *c, struct
 {
 	const struct mps_ecf_options ecf = {
 		.beta = 250,
-		.estimate = bits & (MPS_EST_GROW | MPS_EST_RATE),
+		.estimate = (bits & (MPS_EST_GROW | MPS_EST_RATE)) |
+			    (bits >> 4 & 1) * MPS_EST_ARRIVAL,
 		.whole = bits >> 2 & 1,
 		.buffer = bits >> 3 & 1,
 	};

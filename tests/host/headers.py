@@ -12,7 +12,7 @@ import hostlib
 from hostlib import ACTIVE, CARRIED, DROPPED, IDLE, LOSS, REPAIRS, SENDS
 from stateful import UNKNOWN, Conn, any_path, available, draw, usable
 
-GROW, RATE = 1, 2
+GROW, RATE, ARRIVAL = 1, 2, 4
 SECOND = 1_000_000
 MOST_BYTES = 1 << 34
 MOST_RTT = (1 << 29) - 1
@@ -23,6 +23,7 @@ NEVER = (1 << 64) - 1
 P, U32, U64 = c_void_p, c_uint32, c_uint64
 HEADERS = {
     "finish_us": (U64, P, U64, U32),
+    "done_us": (U64, P, U64, U32),
     "duration": (U64, U64, U64),
     "known_rate": (U64, P),
     "full_rate": (U32, U32, U32, U32, U32),
@@ -149,6 +150,11 @@ def finish(p, nbytes, how):
         front = duration(window(p, p.inflight), rate)
         t = max(t, max(rtt, front) + duration(queue, rate))
     return t
+
+
+def done(p, nbytes, how):
+    """The same, or (ARRIVAL) until they are with the peer. get_send: `behind` is the lowest RTT."""
+    return finish(p, nbytes, how) - (how & ARRIVAL and min(p.behind, p.srtt, MOST_RTT) // 2)
 
 
 # --- common/copy.h, common/reinject.h

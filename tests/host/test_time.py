@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import headers
 import pytest
-from headers import GROW, MOST_BYTES, MOST_RTT, RATE, SECOND
+from headers import ARRIVAL, GROW, MOST_BYTES, MOST_RTT, RATE, SECOND
 from hostlib import Path_
 from stateful import UNKNOWN, draw
 
@@ -59,10 +59,14 @@ def extremes():
 
 
 def faults(lib, seed, count):
-    wrong = set()
+    wrong, rng = set(), random.Random(seed)
     for p, n, how in states(seed, count):
         if lib.finish_us(p.pack(), n, how) != headers.finish(p, n, how):
             wrong.add("finish")
+        p.behind = rng.choice((0, p.srtt, p.srtt // 2, UNKNOWN, rng.randrange(UNKNOWN)))
+        for h in (how, how | ARRIVAL):
+            if lib.done_us(p.pack(), n, h) != headers.done(p, n, h):
+                wrong.add("done")
         if lib.duration(n, p.rate) != headers.duration(n, p.rate):
             wrong.add("duration")
         if lib.known_rate(p.pack()) != headers.known_rate(p):
