@@ -58,18 +58,18 @@ struct mps_policy {
 	/* The subflow's socket has another connection: forget what is stored beside the frame. */
 	void (*forget)(struct sock *ssk);
 
-	/* Data is given to paths without room in their window, too, or what is said where none
-	 * has any is not MPS_WAIT_NO_ROOM. Else that is not asked for (common/glance.h).
+	/* Data is given to paths without room in their window, too, or where none has room the
+	 * answer is not MPS_WAIT_NO_ROOM. Without this .pick is not asked there (common/glance.h).
 	 */
 	bool fills_queues;
-	/* It finds out itself which paths may carry, whatever their flags say: no path at all has
-	 * room where a glance is to end it, and by its state .glances may want to be asked all the
-	 * same.
+	/* It finds out itself which paths may carry, whatever their flags say. So a glance answers
+	 * only where no path at all has room.
 	 */
 	bool no_tiers;
+	/* May a glance answer, by the policy's state? Else .pick is asked in any case. */
 	bool (*glances)(const void *priv);
-	/* Data is given to available paths only (mps_is_available()), and where there is none, what
-	 * is said is MPS_WAIT_NO_ROOM: then less room than that is not asked for, either.
+	/* Data is given to available paths only (mps_is_available()), and where there is none the
+	 * answer is MPS_WAIT_NO_ROOM. Then .pick is not asked where there is less room, either.
 	 */
 	bool available_only;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
