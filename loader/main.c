@@ -28,11 +28,11 @@ static const char stats_details[] =
 	"For every connection that a scheduler of this project serves, of all network\n"
 	"namespaces (--all) or of one, the busiest first.\n"
 	"With --watch also what happened since the reading before: bytes per second, each\n"
-	"subflow's share of them, counters and waits per second. A terminal is drawn anew in\n"
-	"place; what has no room there its last line names: the arrow keys, Page Up, Page Down,\n"
-	"Home and End lead to it, and q ends it. Anything else gets one block after the other.\n"
-	"With --top the busiest alone, by what they sent since the reading before.\n"
-	"With --json one document, with --watch and --json one per line; its schema is\n"
+	"subflow's share of them, counters and waits per second. A terminal is redrawn in place.\n"
+	"Its last line names what has no room: the arrow keys, Page Up, Page Down, Home and End\n"
+	"lead there, and q ends it. Other outputs get one block after the other.\n"
+	"With --top only the busiest, by what they sent since the reading before.\n"
+	"With --json one document, with --watch and --json one per line. Their schema is\n"
 	"stats.schema.json of the documentation.\n\n"
 	"Counters of a connection:" MPS_CONN_COUNTERS(DESCRIBE) "\nWaits, by reason:" MPS_WAIT_REASONS(
 		DESCRIBE) "\nCounters of a subflow:" MPS_SUBFLOW_COUNTERS(DESCRIBE);
@@ -43,9 +43,9 @@ static const char monitor_details[] =
 	"One line per event, with --json an object per line, until it is interrupted. Connections\n"
 	"and paths are those of one network namespace, this one or that of --netns: run one\n"
 	"`monitor` for each.\n\n"
-	"\"event\": the kernel tells it at once; it wants CAP_NET_ADMIN for that. \"look\": found by\n"
-	"looking every --interval seconds (1), so what began and ended in between is not seen.\n"
-	"Stale paths are seen of connections that a scheduler of this project serves.\n\n"
+	"\"event\": the kernel tells it at once, which takes CAP_NET_ADMIN. \"look\": found by looking\n"
+	"every --interval seconds (1), so what began and ended in between is not seen. Stale paths\n"
+	"are seen only of connections that a scheduler of this project serves.\n\n"
 	"Events:" MONITOR_EVENTS(DESCRIBE);
 #undef DESCRIBE
 
@@ -55,14 +55,14 @@ static const char monitor_details[] =
 #define EVENTS TRACE_EVENTS(DESCRIBE)
 static const char trace_details[] =
 	"One line per decision of the schedulers that are loaded, with what it was made on, until it\n"
-	"is interrupted. What is attached to them for that is gone with this command; without it\n"
-	"nothing is. --connection, --netns and --port are looked at in the kernel, from a\n"
-	"connection's first decision on. --top has those that sent most in the last second, as far as\n"
-	"the other filters let them through; it looks for them once a second. Decisions that come\n"
-	"faster than they can be printed are lost, and counted.\n\n"
-	"Bytes of a connection: what is to be given out (pending), what the peer's window takes\n"
-	"(window), what is not acknowledged (unacked), and the fragment that is next, of copies the\n"
-	"oldest (unit). \"glance\": no path had room, and the policy was not asked.\n\n"
+	"is interrupted. Programs are attached to the schedulers only while this command runs. The\n"
+	"kernel applies --connection, --netns and --port, from a connection's first decision on.\n"
+	"--top has those that sent most in the last second, of what the other filters let through,\n"
+	"and looks for them once a second. Decisions that come faster than they can be printed are\n"
+	"lost, and counted.\n\n"
+	"Bytes of a connection: what no subflow has yet (pending), what the peer's window takes\n"
+	"(window), what is not acknowledged (unacked), and the next fragment, of copies the oldest\n"
+	"(unit). \"glance\": no path had room, and the policy was not asked.\n\n"
 	"What was decided:" VERDICTS "\n\nSince the decision before, a path:" CHANGES
 	"\n\nEvents of --json:" EVENTS;
 #undef VERDICTS
@@ -71,11 +71,11 @@ static const char trace_details[] =
 #undef DESCRIBE
 
 static const char replay_details[] =
-	"Takes no kernel and no rights: the schedulers' own code decides, compiled for this command.\n"
-	"Each scheduler of the recording first decides as it did, with its tunables and its state of\n"
-	"then, which has to come out the same. --scheduler says what another one, or the same with\n"
-	"other tunables, would have decided of the same snapshots: which path, or why not, not how\n"
-	"many bytes. The snapshots stay those of what was really done. What only the other one\n"
+	"Takes no rights and no MPTCP: the schedulers' own code decides, compiled for this command.\n"
+	"First each scheduler of the recording decides again, with its tunables and its state of then,\n"
+	"which has to come out the same. --scheduler shows what another one, or the same with other\n"
+	"tunables, would have decided on the same snapshots: which path, or why none, but not how\n"
+	"many bytes. The snapshots stay those of what was really done. What only the other scheduler\n"
 	"measures, such as a device's queue, is missing.";
 
 #define DESCRIBE_VERB(id, name, words, text) "\n  " name words ": " text
@@ -92,14 +92,14 @@ static const char replay_details[] =
 #define PATH_FIELDS STEER_PATH_FIELDS(DESCRIBE_FIELD)
 #define MODES MPS_STEER_MODES(DESCRIBE_MODE)
 static const char steer_details[] =
-	"Of bpf_steer, which is to be loaded; where no rule matches, a connection has mode auto, and\n"
-	"where no path matches, a subflow has rank 0 and weight 1. The first that matches counts.\n"
-	"What changes is in force for open connections, too, at their next decision; all of it or,\n"
-	"after an error, nothing. The tables go when bpf_steer is unloaded.\n\n"
+	"These are tables of bpf_steer, which has to be loaded. The first rule and the first path that\n"
+	"match count. Without a rule a connection has mode auto, and without a path a subflow has\n"
+	"rank 0 and weight 1. Changes apply to open connections, too, at their next decision. After an\n"
+	"error nothing has changed. The tables go when bpf_steer is unloaded.\n\n"
 	"What to do:" VERBS "\n\n"
-	"Fields by which a rule matches, and which `test` takes, of PREFIX, PORT and MARK one:" MATCHES
-	"\n\nOptions of a rule, of which it has a mode:" OPTIONS
-	"\n\nFields of a path, of which it has a name:" PATH_FIELDS
+	"Fields by which a rule matches. `test` takes them, too, with one address, port or mark:" MATCHES
+	"\n\nOptions of a rule. It always has a mode:" OPTIONS
+	"\n\nFields of a path. It always has a name:" PATH_FIELDS
 	"\n\nTIME is a number with s, ms or us behind it, BYTES one with K, M, G, T (powers of 1000) or\n"
 	"nothing. Modes:" MODES;
 #undef VERBS
@@ -117,11 +117,11 @@ static const char steer_details[] =
 #undef DESCRIBE_MODE
 
 static const char exporter_details[] =
-	"GET /metrics of the address gives them in Prometheus' text format, or in OpenMetrics\n"
-	"for those who ask for that. Without --listen the address is " DEFAULT_LISTEN ";\n"
-	"port 0 takes a free one, which is told.\n\n"
+	"GET /metrics of the address gives the counters in Prometheus' text format, or in\n"
+	"OpenMetrics where the request asks for that. Without --listen the address is\n"
+	"" DEFAULT_LISTEN "; port 0 takes a free port and prints it.\n\n"
 	"Counters are sums over all connections since the exporter began, closed ones as they\n"
-	"were last seen. It looks at a request, at most once a second, and every --interval\n"
+	"were last seen. It reads at a request, at most once a second, and every --interval\n"
 	"seconds (5) in between. Labels are network namespace, scheduler and, of a path, local\n"
 	"address and the peer's number for its own (path, remote_id). Those beyond\n"
 	"--namespaces and --paths are summed up as \"other\"; of connections there are only\n"
@@ -147,8 +147,8 @@ const struct command commands[] = {
 	  "Loads it where it comes with this command and is not loaded. A socket takes the\n"
 	  "scheduler when it is made, an accepted one that of its listener: so existing listeners\n"
 	  "and connections keep theirs. `use default` goes back to the kernel's own.\n\n"
-	  "`use default --reinject` also sends data again, without a loss, that a slow subflow\n"
-	  "holds up, on another one that is idle and faster. It counts for all connections of\n"
+	  "`use default --reinject` also copies data that a slow subflow holds up to another one\n"
+	  "that is idle and faster, without waiting for a loss. It applies to all connections of\n"
 	  "the namespace that have the default scheduler, live ones too, until the next `use`\n"
 	  "there without --reinject. It takes the bridge module.",
 	  OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(ALL_NETNS) | OPT_BIT(SET) |
@@ -174,18 +174,18 @@ const struct command commands[] = {
 	  "selects them in the namespaces of [root] and [netns]. [paths] and [rules] are the tables\n"
 	  "of steer, which they replace. What the file does not mention stays as it is. A tunable\n"
 	  "that is fixed at load takes unloading and loading: for that moment new sockets have the\n"
-	  "default scheduler. A statement that fails is told, and the others are done all the same.",
+	  "default scheduler. A statement that fails is an error, but the others are done.",
 	  OPT_BIT(CONFIG) | OPT_BIT(DRY_RUN) | OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_apply },
 	{ "oci-hook", "", "select what a container's annotation asks for (for runtimes)",
 	  "Reads the container's state on stdin, as the OCI runtime specification has it, and\n"
 	  "selects the scheduler of the annotation mptcp.sched/name in its network namespace;\n"
 	  "mptcp.sched/reinject=true is --reinject. Without these it does nothing. It takes what is\n"
-	  "loaded, and loads what `load` in [containers] of " CONFIG_FILE " names; with\n"
-	  "`allow` there it refuses all else than that names. Where it fails the runtime does not\n"
+	  "loaded, and loads what `load` in [containers] of " CONFIG_FILE " names. With\n"
+	  "`allow` there it refuses all that is not named. Where it fails, the runtime does not\n"
 	  "start the container.",
 	  OPT_BIT(TIMEOUT), 0, 0, CAPS_CHANGE, cmd_oci_hook },
 	{ "monitor", "",
-	  "tell of schedulers, connections and paths of one namespace as things happen",
+	  "print events of schedulers, connections and paths of one namespace as they happen",
 	  monitor_details, OPT_BIT(NETNS) | OPT_BIT(INTERVAL), 0, 0, CAPS_LOOK | CAP_BIT(EVENTS),
 	  cmd_monitor },
 	{ "trace", "", "show each decision of the schedulers, and what it was made on",
@@ -194,8 +194,8 @@ const struct command commands[] = {
 		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH) | OPT_BIT(RECORD) |
 		  OPT_BIT(ANONYMISE),
 	  0, 0, CAPS_STATS, cmd_trace },
-	{ "replay", "FILE", "decide recorded decisions anew, here or elsewhere", replay_details,
-	  OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
+	{ "replay", "FILE", "make recorded decisions again, by the same or other schedulers",
+	  replay_details, OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
 	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
 		  OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) | OPT_BIT(TOP),

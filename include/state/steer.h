@@ -27,7 +27,7 @@
  * The first one is what a connection without a rule gets.
  */
 #define MPS_STEER_MODES(X)                                                                  \
-	X(AUTO, "auto", THIN, "as bpf_auto, but no tail is repeated in vain")               \
+	X(AUTO, "auto", THIN, "as bpf_auto, but the tail is copied only where that pays")   \
 	X(STANDBY, "active-standby", RANKS, "the lowest rank that works, and no other")     \
 	X(DELAY, "smallest-delay", THIN, "the smallest RTT, kept fresh by probes")          \
 	X(BALANCE, "load-balancing", BALANCE, "by weights; by rates where no path has one") \

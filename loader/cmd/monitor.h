@@ -11,28 +11,29 @@
 #define BY_LOOK "look"
 
 /* X(ID, name, found out by, description) */
-#define MONITOR_EVENTS(X)                                                                        \
-	X(STARTED, "started", BY_LOOK, "this command; the scheduler that the namespace selects") \
-	X(LOADED, "scheduler-loaded", BY_LOOK, "one more is registered with the kernel")         \
-	X(UNLOADED, "scheduler-unloaded", BY_LOOK, "one is no longer registered")                \
-	X(CHOSEN, "scheduler-chosen", BY_LOOK, "the namespace selects another one")              \
-	X(OPENED, "connection-opened", BY_EVENT, "an MPTCP connection was made")                 \
-	X(CLOSED, "connection-closed", BY_EVENT, "one was closed, or its application has gone")  \
-	X(FALLBACK, "connection-fallback", BY_LOOK, "one goes on as plain TCP")                  \
-	X(PATH_OPENED, "path-opened", BY_EVENT, "a further subflow was made")                    \
-	X(PATH_CLOSED, "path-closed", BY_EVENT, "a subflow was closed")                          \
-	X(STALE, "path-stale", BY_LOOK, "a subflow is given up, it does not answer")             \
-	X(RECOVERED, "path-recovered", BY_LOOK, "a subflow that was stale is used again")        \
-	X(STANDBY, "standby-chosen", BY_LOOK,                                                    \
-	  "in mode active-standby a connection goes on over another rank")                       \
-	X(OVER_RTT, "connection-over-rtt", BY_LOOK,                                              \
-	  "a subflow of one is over the RTT threshold of its path")                              \
-	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "no subflow of it is any more")          \
-	X(OVER_LOSS, "connection-over-loss", BY_LOOK,                                            \
-	  "a subflow of one is over the loss threshold of its path")                             \
-	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "no subflow of it is any more")        \
-	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")          \
-	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "it has bytes again")                          \
+#define MONITOR_EVENTS(X)                                                                          \
+	X(STARTED, "started", BY_LOOK, "this command; the scheduler that the namespace selects")   \
+	X(LOADED, "scheduler-loaded", BY_LOOK, "a scheduler was registered with the kernel")       \
+	X(UNLOADED, "scheduler-unloaded", BY_LOOK, "a scheduler is no longer registered")          \
+	X(CHOSEN, "scheduler-chosen", BY_LOOK, "the namespace selects another scheduler")          \
+	X(OPENED, "connection-opened", BY_EVENT, "an MPTCP connection was made")                   \
+	X(CLOSED, "connection-closed", BY_EVENT,                                                   \
+	  "a connection was closed, or its application has gone")                                  \
+	X(FALLBACK, "connection-fallback", BY_LOOK, "a connection goes on as plain TCP")           \
+	X(PATH_OPENED, "path-opened", BY_EVENT, "a further subflow was made")                      \
+	X(PATH_CLOSED, "path-closed", BY_EVENT, "a subflow was closed")                            \
+	X(STALE, "path-stale", BY_LOOK, "a subflow is given up, it does not answer")               \
+	X(RECOVERED, "path-recovered", BY_LOOK, "a subflow that was stale is used again")          \
+	X(STANDBY, "standby-chosen", BY_LOOK,                                                      \
+	  "in mode active-standby a connection goes on over another rank")                         \
+	X(OVER_RTT, "connection-over-rtt", BY_LOOK,                                                \
+	  "a subflow of a connection is over its path's RTT threshold")                            \
+	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "no subflow of it is over one any more")   \
+	X(OVER_LOSS, "connection-over-loss", BY_LOOK,                                              \
+	  "a subflow of a connection is over its path's loss threshold")                           \
+	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "no subflow of it is over one any more") \
+	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")            \
+	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "a path of steering is below its cap again")     \
 	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")
 
 #define MONITOR_INTERVAL_S 1

@@ -40,43 +40,45 @@
 	  word[MPS_STEER_NETNS], mask[MPS_STEER_NETNS])
 
 #define STEER_RULE_OPTIONS(X)                                                                  \
-	X(mode, "mode", "MODE", "what is done with it", TEXT, mode, mode)                      \
+	X(mode, "mode", "MODE", "what is done with the connection", TEXT, mode, mode)          \
 	X(deadline_us, "deadline", "TIME|none",                                                \
-	  "of priority: after which the next rank helps (1s)", TIME, deadline_us, deadline_us) \
+	  "of priority: the next rank helps with what would be later (1s)", TIME, deadline_us, \
+	  deadline_us)                                                                         \
 	X(budget, "budget", "PERCENT%|none",                                                   \
-	  "of redundant: of the new bytes, so much is copied at most (none)", NUMBER, budget,  \
+	  "of redundant: the most that is copied, of the new bytes (none)", NUMBER, budget,    \
 	  budget)
 
-#define STEER_PATH_FIELDS(X)                                                                       \
-	X(name, "name", "NAME", "to speak of it", TEXT, name, name)                                \
-	X(device, "device", "DEVICE", "where its route leads", TEXT, device, device)               \
-	X(local, "local", "PREFIX", "this end's address", TEXT, ends.local, ends.local_mask)       \
-	X(remote, "remote", "PREFIX", "the peer's address", TEXT, ends.remote, ends.remote_mask)   \
-	X(id, "id", "NUMBER", "of this end's address, as in `ip mptcp endpoint`", NUMBER,          \
-	  local_id, local_id)                                                                      \
-	X(remote_id, "remote-id", "NUMBER", "of the peer's address, as the peer numbers its own",  \
-	  NUMBER, remote_id, remote_id)                                                            \
-	X(backup, "backup", "", "one that either end wants as a backup only", FLAG, flags, flags)  \
-	X(rank, "rank", "NUMBER", "of active-standby and priority, the lowest first (0)", NUMBER,  \
-	  rank, rank)                                                                              \
-	X(weight, "weight", "NUMBER", "of load-balancing, 1 to 100 (1)", NUMBER, weight, weight)   \
-	X(rtt_us, "rtt", "TIME",                                                                   \
-	  "with a greater one it gets new data only if no other path does better", TIME, rtt_us,   \
-	  rtt_us)                                                                                  \
-	X(loss, "loss", "PERCENT%",                                                                \
-	  "where more of its segments are lost it gets new data only if no other path does "       \
-	  "better",                                                                                \
-	  NUMBER, loss, loss)                                                                      \
-	X(metered, "metered", "", "by rank behind all that are not, and no copies for it", FLAG,   \
-	  flags, flags)                                                                            \
-	X(cap, "cap", "BYTES", "per period, both ways; then no new data while another path lives", \
-	  NUMBER, account.cap, account.cap)                                                        \
-	X(period, "period", "day|week|month", "of the cap, by local time; weeks begin on Monday",  \
-	  TEXT, account.period, account.period)                                                    \
-	X(day, "day", "NUMBER", "of the month, on which the period begins, 1 to 31 (1)", NUMBER,   \
-	  account.day, account.day)                                                                \
-	X(only, "only", "allow|block",                                                             \
-	  "over its cap, where no other path lives: whether it carries (allow)", TEXT, flags,      \
+#define STEER_PATH_FIELDS(X)                                                                        \
+	X(name, "name", "NAME", "its name in `stats` and other commands", TEXT, name, name)         \
+	X(device, "device", "DEVICE", "where its route leads", TEXT, device, device)                \
+	X(local, "local", "PREFIX", "this end's address", TEXT, ends.local, ends.local_mask)        \
+	X(remote, "remote", "PREFIX", "the peer's address", TEXT, ends.remote, ends.remote_mask)    \
+	X(id, "id", "NUMBER", "of this end's address, as in `ip mptcp endpoint`", NUMBER,           \
+	  local_id, local_id)                                                                       \
+	X(remote_id, "remote-id", "NUMBER", "of the peer's address, as the peer numbers its own",   \
+	  NUMBER, remote_id, remote_id)                                                             \
+	X(backup, "backup", "", "one that either end wants as a backup only", FLAG, flags, flags)   \
+	X(rank, "rank", "NUMBER", "of active-standby and priority, the lowest first (0)", NUMBER,   \
+	  rank, rank)                                                                               \
+	X(weight, "weight", "NUMBER", "of load-balancing, 1 to 100 (1)", NUMBER, weight, weight)    \
+	X(rtt_us, "rtt", "TIME",                                                                    \
+	  "with a greater RTT it gets new data only if no other path does better", TIME, rtt_us,    \
+	  rtt_us)                                                                                   \
+	X(loss, "loss", "PERCENT%",                                                                 \
+	  "where more of its segments are lost it gets new data only if no other path does "        \
+	  "better",                                                                                 \
+	  NUMBER, loss, loss)                                                                       \
+	X(metered, "metered", "",                                                                   \
+	  "by rank behind all that are not; no copies, but in mode redundant or where others fail", \
+	  FLAG, flags, flags)                                                                       \
+	X(cap, "cap", "BYTES", "per period, both ways; then no new data while another path lives",  \
+	  NUMBER, account.cap, account.cap)                                                         \
+	X(period, "period", "day|week|month", "of the cap, by local time; weeks begin on Monday",   \
+	  TEXT, account.period, account.period)                                                     \
+	X(day, "day", "NUMBER", "of the month, on which the period begins, 1 to 31 (1)", NUMBER,    \
+	  account.day, account.day)                                                                 \
+	X(only, "only", "allow|block",                                                              \
+	  "over its cap, where no other path lives: whether it carries (allow)", TEXT, flags,       \
 	  flags)
 
 enum steer_json {

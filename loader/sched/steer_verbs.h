@@ -9,22 +9,23 @@
 	X(list_rules, "rule list", "", "the rules")                                                \
 	X(list_paths, "path list", "", "the paths")                                                \
 	X(add_rule, "rule add", " [at NUMBER] FIELD VALUE ...",                                    \
-	  "behind the others, or in front of the one of that number")                              \
+	  "behind the others, or before the rule of that number")                                  \
 	X(add_path, "path add", " FIELD VALUE ...", "behind the others")                           \
 	X(delete_rule, "rule delete", " NUMBER", "that rule")                                      \
 	X(delete_path, "path delete", " NAME", "that path")                                        \
-	X(flush, "flush", "", "all rules and paths go")                                            \
-	X(flush_rules, "rule flush", "", "all rules go")                                           \
-	X(flush_paths, "path flush", "", "all paths go")                                           \
+	X(flush, "flush", "", "delete all rules and paths")                                        \
+	X(flush_rules, "rule flush", "", "delete all rules")                                       \
+	X(flush_paths, "path flush", "", "delete all paths")                                       \
 	X(replace_paths, "path replace", " -|FILE",                                                \
 	  "all paths at once; from stdin, -, up to a line `end`")                                  \
 	X(push, "push", " [HOST]",                                                                 \
 	  "the paths to a peer that sends here, as it sees them: by ssh, or by --command")         \
 	X(replace, "replace", " FILE", "both tables at once; a line begins with rule or path")     \
-	X(show_accounts, "account show", "", "bytes of each path, of its period where it has one") \
+	X(show_accounts, "account show", "", "bytes of each path, in its period where it has one") \
 	X(save_accounts, "account save", "",                                                       \
 	  "ends periods that are over, and writes all to a file, for the next load")               \
-	X(reset_accounts, "account reset", " [NAME]", "that path's begins anew, or those of all")  \
+	X(reset_accounts, "account reset", " [NAME]",                                              \
+	  "that path's account begins at 0 again, or all do")                                      \
 	X(option, "option", " [off]",                                                              \
 	  "lets the processes of --cgroup name a mode for a socket of theirs; off: no more")       \
 	X(test, "test", " FIELD VALUE ...", "which rule such a connection matches, and why")
