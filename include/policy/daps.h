@@ -18,7 +18,7 @@
  * A schedule says for every byte on which path it goes, so while the window of
  * that one is full the paper's sender waits, and a path with more rate than its
  * delay tells is never used to the full. Here such a path takes what the others
- * have no room for beyond its share, which is a debt; patient is the paper's form.
+ * have no room for beyond its share, which is a debt; the tunable wait_turn is the paper's form.
  *
  * What differs: the paper sends segments out of order, so that they arrive in
  * order. The kernel gives data out in order, so shares and turns are all that

@@ -4,14 +4,13 @@
  * fastest copy of each decides. New data goes to the subflow that would finish
  * it first, copies follow by way of retransmission at once. That road begins at
  * the oldest unacknowledged fragment, and where that one has been copied it goes
- * no further. So new data is given out in batches ("strict") of so many
- * fragments at most, and each is copied when all before it is acknowledged. A
- * batch is several windows long ("windows"): what waits in a subflow's own queue is
- * in the others' queues, too, and late nowhere. The next is given out to the same
- * subflow while the end of the last is on its way ("ahead"), so that nobody stands still
- * for that round trip; what arrives before its pass comes, a segment or two, has no
- * copies. A slow, full or dead subflow delays nothing: unless it keeps up with the
- * first, it gets no copy while it has no room.
+ * no further. So new data is given out in batches (tunable strict) of at most batch_fragments
+ * fragments, and each is copied when all before it is acknowledged. A batch is several windows
+ * long (batch_windows): what waits in a subflow's own queue is in the others' queues, too, and
+ * late nowhere. The next is given out to the same subflow while the end of the last is on its
+ * way (overlap), so that no subflow stands still for that round trip. What arrives before its
+ * pass comes, a segment or two, has no copies. A slow, full or dead subflow delays nothing: unless
+ * it keeps up with the first, it gets no copy while it has no room.
  *
  * Source: thin-streams, section V, the redundant scheduler it compares with.
  */
