@@ -3,10 +3,10 @@
  * mptcp_sched_bpf: lets BPF struct_ops programs be MPTCP packet schedulers on
  * a stock kernel, by the API of mptcp_net-next, names and signatures alike.
  *
- * At load time it looks at what the running kernel has. The API is there
- * already: only the bridge's own functions and its ACK clock are added. It is not:
- * the struct_ops type and the kfuncs are registered, too. Something that this needs is
- * missing: one line says what, and the module is not loaded.
+ * At load time it looks at what the running kernel has. Where that has the API, only the
+ * bridge's own functions and its ACK clock are added. Elsewhere the struct_ops type and the
+ * kfuncs are registered, too. Where something that this needs is missing, one line says what,
+ * and the module is not loaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -2,13 +2,15 @@
 /*
  * One restart of a subflow's window per pause, as with plain TCP.
  *
- * TCP halves the window of who was idle, once for each RTO of that, when new data is queued
- * (tcp_slow_start_after_idle_check(), called by tcp_skb_entail()). It is idle until something is
- * sent. MPTCP queues up to 64 KB on a subflow before that, segment by segment, and each of them
- * finds it idle and halves the window anew: it ends at ten segments, however short the pause.
+ * When new data is queued, TCP halves the window of a socket that was idle, once for each RTO of
+ * idle time (tcp_slow_start_after_idle_check(), called by tcp_skb_entail()). The socket is idle
+ * until something is sent. MPTCP queues up to 64 KB on a subflow before that, segment by segment.
+ * Each segment finds the subflow idle and halves the window anew: it ends at ten segments, however
+ * short the pause.
  *
- * So who has queued something already, and has restarted less than an RTO ago, is told that it was
- * not idle at all. Only subflows of connections with a BPF scheduler, or for which a program asked.
+ * So a subflow that has queued something already, and has restarted less than an RTO ago, counts as
+ * not idle at all. That is for subflows of connections with a BPF scheduler, or for which a program
+ * asked.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who gets the rest of a fragment that was begun. The peer's window cuts a fragment
- * anywhere, and a copy is one of the whole fragment (__mptcp_retrans()): with its halves on
- * two subflows neither of them may send the other's again, and the slower one decides.
- * Where a copy would end that wait, the rest goes with the beginning.
+ * Who gets the rest of a fragment that was begun. The peer's window may cut a fragment anywhere,
+ * and a copy is always of the whole fragment (__mptcp_retrans()). With its halves on two subflows
+ * neither of them may send a copy, and the slower one decides. Where a copy would end that wait,
+ * the rest goes to the subflow that has the beginning.
  */
 #ifndef MPS_REST_H
 #define MPS_REST_H

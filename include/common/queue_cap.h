@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long a queue a slower path may have. When its bottleneck drops a segment, about two
- * round trips of it go by until that has been repaired: one until the sender knows, one for
- * the repair. Nothing is acknowledged at data level meanwhile, and where the peer's window W
- * does not take what all paths carry in that time, 2 * sum(BW) * RTT, all of them stand still.
+ * How long a queue a slower path may have. When its bottleneck drops a segment, the repair takes
+ * about two of its round trips: one until the sender knows, one for the repair. Nothing is
+ * acknowledged at data level meanwhile. Where the peer's window W does not take what all paths
+ * carry in that time, 2 * sum(BW) * RTT, all of them stand still.
  * RFC 6182, section 5.3, wants a receive buffer of just that size. A receiver makes it as
  * large as the RTTs need that it sees (mptcp_rcv_space_adjust(), net/mptcp/protocol.c), and
  * TCP then fills its queue on the slower path until a segment is dropped. At the end of the

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How far the peer's data-level window really reaches. The core takes the end of
- * it for the newest data-level acknowledgement plus the window of the subflow on
- * which that came (ack_update_msk(), net/mptcp/options.c), but TCP does not take
- * over a window that got smaller from an acknowledgement that is new to the
- * connection and none to the subflow, like those with which a subflow hears of
- * its own loss (tcp_may_update_window(), net/ipv4/tcp_input.c). Then the end is
- * too far out, by all that the other subflows carried since. What is sent there
- * the receiver drops (MPTcpExtNoDSSInWindow) after TCP has acknowledged it, and
- * nobody but a timer sends it again.
+ * How far the peer's data-level window really reaches. For the core it ends at the
+ * newest data-level acknowledgement plus the window of the subflow on which that came
+ * (ack_update_msk(), net/mptcp/options.c). But an acknowledgement may be new to the
+ * connection and not to the subflow, like those by which a subflow hears of its own
+ * loss. TCP does not take over a smaller window from it (tcp_may_update_window(),
+ * net/ipv4/tcp_input.c). Then the core's end is too far out, by all that the other
+ * subflows carried since. The receiver drops what is sent there (MPTcpExtNoDSSInWindow)
+ * after TCP has acknowledged it, and only a timer sends it again.
  *
  * So while there is such a subflow, and until both accounts agree again, what counts
  * is the window that a subflow had when it last took one over, from where the
