@@ -10,7 +10,7 @@ the lab: experiments over emulated paths, in guests whose clock is virtual
   guest PLAN STREAM      the part of `run` in a guest
 
 one guest, one table
-  demo      downloads over two pairs of paths: what each scheduler makes of them
+  demo      downloads over three pairs of paths, the README's table
   cost      what a decision costs: instructions, state, memory of the command
   segments  what plain TCP pays per segment for schedulers that are loaded
   speed     throughput where nothing but the CPU bounds it, against the kernel's default

@@ -10,8 +10,8 @@ The machine must not be what is measured. So plain TCP goes over both paths at o
 on each: where it does not bring both to 97 % of their rate (as the devices count it, over a quarter
 of the transfer), the cell is invalid and counts for nothing.
 
-Where a slow start overflows a queue may hang on anything, and decides about 5 % of such a transfer. With
---spread each has RTTs of its own, so that --repeat is a mean over the neighbourhood of a cell.
+A small difference can change where a slow start overflows a queue, which decides about 5 % of such a
+transfer. With --spread each has RTTs of its own, so that --repeat is a mean over the neighbourhood of a cell.
 
 Exit status 0: all data was right, every scheduler was in use, every cell valid. How fast a
 scheduler is decides nothing here.

@@ -10,7 +10,7 @@ of the BPF program alone (kernel.bpf_stats_enabled), which include what taking t
 With --rules bpf_steer is measured once more for each number of rules, of which the last one matches.
 They count at a connection's first decision, which is the longest in the part that is measured there.
 
-Exit status 0: everything was measured and the limits of the project's plan are kept.
+Exit status 0: everything was measured, and is within the limits below.
 """
 
 import argparse
