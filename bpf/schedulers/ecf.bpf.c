@@ -6,8 +6,8 @@
  *
  * Use it for paths of unlike RTT or rate. --set slow_start=0 --set
  * rate_bound=0 --set arrival=0 --set whole_fragment=0 --set more_data=0 --set min_room=0
- * --set queue_cap=0 is the paper's pure form; its kernel also copied and penalised. The policy is in
- * include/policy/ecf.h and policy/ecf_extended.h.
+ * --set queue_cap=0 is the paper's pure form; its kernel also copied and penalised. The policy is
+ * in include/policy/ecf.h and policy/ecf_extended.h.
  */
 #include "frame/scheduler.h"
 #include "policy/ecf_extended.h"

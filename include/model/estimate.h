@@ -12,8 +12,8 @@
 #include "model/decision.h"
 
 enum mps_estimate {
-	MPS_EST_GROW = 1 << 0, /* a window below ssthresh doubles every RTT */
-	MPS_EST_RATE = 1 << 1, /* no faster than the path was ever seen to deliver */
+	MPS_EST_GROW = 1 << 0,	  /* a window below ssthresh doubles every RTT */
+	MPS_EST_RATE = 1 << 1,	  /* no faster than the path was ever seen to deliver */
 	MPS_EST_ARRIVAL = 1 << 2, /* until it is with the peer: mps_done_us(), get_send alone */
 };
 
@@ -124,9 +124,9 @@ MPS_FN __u64 mps_finish_us(const struct mps_path *p MPS_ARG, __u64 bytes, __u32 
 }
 
 /*
- * The same, or (MPS_EST_ARRIVAL) us until the bytes are with the peer: nobody there waits for the way
- * back, which is long where the path is. It is taken for half of the lowest RTT. What an RTT has
- * beyond that is a queue, and the data waits in that one.
+ * The same, or (MPS_EST_ARRIVAL) us until the bytes are with the peer: nobody there waits for the
+ * way back, which is long where the path is. It is taken for half of the lowest RTT. What an RTT
+ * has beyond that is a queue, and the data waits in that one.
  */
 static __always_inline __u64 mps_done_us(const struct mps_path *p, __u64 bytes, __u32 how)
 {

@@ -136,9 +136,10 @@ static __always_inline __u32 mps_steer_patience(const struct mps_steer_options *
 }
 
 /*
- * Would the data be late on paths up to this key, and earlier with those of the next? At hand is what
- * the send buffer holds, which these are soon done with. So a far path, or one in slow start, would
- * never be earlier: it is measured by what is expected to follow, too, as long as the writer waits.
+ * Would the data be late on paths up to this key, and earlier with those of the next? At hand is
+ * what the send buffer holds, which these are soon done with. So a far path, or one in slow start,
+ * would never be earlier: it is measured by what is expected to follow, too, as long as the writer
+ * waits.
  */
 static __always_inline bool mps_steer_is_late(const struct mps_conn *c, __u32 limit, __u32 next,
 					      __u32 waited, const struct mps_steer_options *o)

@@ -24,8 +24,10 @@ static void times(struct draw *d, const struct mps_path *p)
 	claim(t >= p->srtt_us, "a round trip at least");
 	claim(mps_finish_us(p, more, how) >= t, "more is not done earlier");
 	claim(mps_done_us(p, bytes, how) == t, "acknowledged, where that is asked for");
-	claim(mps_done_us(p, bytes, how | MPS_EST_ARRIVAL) >= t - t / 2, "half of a round trip at least");
-	claim(mps_done_us(p, bytes, how | MPS_EST_ARRIVAL) <= t, "it arrives before one hears of it");
+	claim(mps_done_us(p, bytes, how | MPS_EST_ARRIVAL) >= t - t / 2,
+	      "half of a round trip at least");
+	claim(mps_done_us(p, bytes, how | MPS_EST_ARRIVAL) <= t,
+	      "it arrives before one hears of it");
 	claim(mps_finish_us(p, bytes, how | MPS_EST_RATE) >= mps_finish_us(p, bytes, how & 1),
 	      "a bound on the rate makes nothing faster");
 	claim(mps_duration(bytes, p->rate) <= mps_duration(more, p->rate), "nor here");

@@ -206,8 +206,8 @@ static struct mps_verdict pick_of(__u32 policy, const struct mps_conn *c, struct
 {
 	const struct mps_ecf_options ecf = {
 		.beta = 250,
-		.estimate = (bits & (MPS_EST_GROW | MPS_EST_RATE)) |
-			    (bits >> 4 & 1) * MPS_EST_ARRIVAL,
+		.estimate =
+			(bits & (MPS_EST_GROW | MPS_EST_RATE)) | (bits >> 4 & 1) * MPS_EST_ARRIVAL,
 		.whole = bits >> 2 & 1,
 		.buffer = bits >> 3 & 1,
 	};

@@ -29,7 +29,9 @@ def test_an_rtt_may_be_longer_by_a_part():
     assert of_cell("5/5@10/20", NAMES, spread=lambda: 0.1)[1].rtt_ms == pytest.approx(22)
 
 
-@pytest.mark.parametrize("cell", ["", "20/100", "20/100@20", "20@", "a/b@1/2", "0/5@1/1", "1/2/3@1/2/3"])
+@pytest.mark.parametrize(
+    "cell", ["", "20/100", "20/100@20", "20@", "a/b@1/2", "0/5@1/1", "1/2/3@1/2/3"]
+)
 def test_a_wrong_one_is_named(cell):
     with pytest.raises(LabError, match=f"cell '{cell}': rates"):
         of_cell(cell, NAMES)

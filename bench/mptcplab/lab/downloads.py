@@ -51,7 +51,11 @@ def parser(doc, prog):
         prog=prog, description=doc, formatter_class=argparse.RawTextHelpFormatter
     )
     add = p.add_argument
-    add("--cell", action="append", help="rates of wifi/lte in Mbit/s, as 0.3/8.6, and RTTs in ms, as 20/100@20/60")
+    add(
+        "--cell",
+        action="append",
+        help="rates of wifi/lte in Mbit/s, as 0.3/8.6, and RTTs in ms, as 20/100@20/60",
+    )
     add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", action="append", help="of a download, as 128K or 1M")
     add("--repeat", type=int, default=3)
