@@ -124,7 +124,8 @@ def test_from_a_scheduler(labs, none_loaded, compiled):
     counters = found["counters"]
     # fewer where each step takes longer and so more is in one decision
     assert counters["copies_none"] > 10 // SLOW
-    assert counters["retransmissions"] == 0
+    # where steps take so long the kernel's own timer fires, too
+    assert SLOW > 1 or counters["retransmissions"] == 0
     lab.client.scheduler = "default"
     ok("unload", "t_asking")
     assert available() == {"default"}
