@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """A guest in virtual time has the same files whenever those were written."""
 
+import argparse
+import fcntl
 import io
 import os
 import py_compile
@@ -9,6 +11,7 @@ import struct
 
 import covered
 import image
+import pytest
 from hostlib import TOP
 
 
@@ -58,6 +61,40 @@ def test_what_is_compiled_goes_with_the_time_that_its_source_has_there(tmp_path)
     module.write_text("x = 2\n")
     os.utime(module, (1, 1))
     assert not names(compiled(tmp_path))
+
+
+def test_a_file_that_goes_meanwhile_is_not_of_the_root(tmp_path):
+    for name in ("gone", "there"):
+        (tmp_path / name).write_text("x")
+
+    def skip(path):
+        (tmp_path / "gone").unlink(missing_ok=True)
+        return False
+
+    out = io.BytesIO()
+    image.Cpio(out).tree(str(tmp_path), skip)
+    assert names(out.getvalue()) == [f"{tmp_path}/there"]
+
+
+def test_nobody_installs_in_the_root_while_it_is_read(tmp_path, monkeypatch):
+    """The demo of CI read it while another vmtest.sh installed the project again."""
+    lock = tmp_path / ".lock"
+    read = []
+
+    def tree(cpio, top, skip, base=""):
+        with open(lock) as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        read.append(top)
+
+    monkeypatch.setattr(image, "BUILD", tmp_path)
+    monkeypatch.setattr(image.Cpio, "tree", tree)
+    monkeypatch.setattr(image.Cpio, "path", lambda *_: None)
+    image.write_initramfs(
+        io.BytesIO(), argparse.Namespace(root="/", kernel="6.1", compiled=False, selftests=None), {}
+    )
+    assert "/" in read
+    with open(lock) as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_kernels_and_what_is_for_the_host_stay_out():
