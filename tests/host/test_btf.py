@@ -77,6 +77,21 @@ def test_as_the_kernel_s_own_build_makes_it(root, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_a_base_that_has_the_api(root, kernel):
+    """The types of the API are not the module's own there."""
+    assert make(root, kernel).returncode == 0
+    ko, btf = f"{OUT}/{KO}", root.root / "tmp/api.btf"
+    root.run("objcopy", "--remove-section", ".BTF", ko)
+    root.run("pahole", "-J", "--btf_encode_detached=/tmp/api.btf", ko)
+    own = "bpf_struct_ops_mptcp_sched_clock"
+    btf.write_bytes(btf.read_bytes().replace(own.encode(), own.upper().encode()))
+    encode = ["/src/kmod/btf.sh", "encode", "/tmp/api.btf", f"{OUT}/gen/tools", ko]
+    root.run("sh", "-c", 'cd /lib/modules/$0/build && sh "$@"', kernel, *encode)
+    dump = root.run("bpftool", "-B", "/tmp/api.btf", "btf", "dump", "file", ko).stdout
+    assert "'bpf_struct_ops_mptcp_sched_ops'" not in dump and f"'{own}'" in dump
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_no_base_no_module(root, kernel):
     root.without_vmlinux(kernel)
     root.without_image(kernel)
