@@ -287,7 +287,9 @@ MSB_KFUNC int bpf_mptcp_retrans_pass(struct sock *sk)
  * granted and has not begun. -ENOMEM: ask again at the next event. The last two
  * only where something is unacknowledged, or about to be.
  */
+#ifndef MSB_HAVE_REQUEST
 MSB_KFUNC int bpf_mptcp_request_retrans(struct sock *sk)
 {
 	return msb_request_retrans(sk);
 }
+#endif

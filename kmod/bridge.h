@@ -22,7 +22,14 @@ struct work_struct;
 	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)                                        \
 	K(bpf_mptcp_restart_once, KF_TRUSTED_ARGS)                                 \
 	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS)                                 \
-	K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
+	MSB_KFUNCS_REQUEST(K)
+
+/* Programs find the kernel's own first, by that name, so there are not two. */
+#ifdef MSB_HAVE_REQUEST
+#define MSB_KFUNCS_REQUEST(K)
+#else
+#define MSB_KFUNCS_REQUEST(K) K(bpf_mptcp_request_retrans, KF_TRUSTED_ARGS)
+#endif
 
 /*
  * The kfuncs of the module, in one table. Names, signatures and flags are

@@ -43,6 +43,9 @@ fi
 # Who looks for stale subflows: the default scheduler only, by this function, or the core.
 ! grep -qx mptcp_pm_subflow_chk_stale "$functions" || option MSB_HAVE_CHK_STALE
 
+# Whether the kernel itself can be asked for a retransmission (patches/).
+! grep -qx bpf_mptcp_request_retrans "$functions" || option MSB_HAVE_REQUEST
+
 # The data-level retransmission timer: a field of its own, or the one of TCP's write timer.
 ! type_has 'struct timer_list mptcp_retransmit_timer;' || option MSB_HAVE_MPTCP_TIMER
 

@@ -43,10 +43,10 @@ static const struct msb_kfunc msb_kfuncs[] = { MSB_KFUNCS(MSB_ENTRY) };
 #define MSB_VMLINUX_ENTRY(name, flags) { #name, flags, NULL },
 static const struct msb_kfunc msb_vmlinux_kfuncs[] = { MSB_VMLINUX_KFUNCS(MSB_VMLINUX_ENTRY) };
 
-/* Ours are the last of the table, and of these the last is for tracing programs, too. */
+/* Ours are the last of the table, and of these the request for tracing programs, too. */
 #define MSB_COUNT(name, flags) +1
 #define MSB_OWN (ARRAY_SIZE(msb_kfuncs) - (MSB_OWN_KFUNCS(MSB_COUNT)))
-#define MSB_ANYWHERE (ARRAY_SIZE(msb_kfuncs) - 1)
+#define MSB_ANYWHERE (ARRAY_SIZE(msb_kfuncs) - (0 MSB_KFUNCS_REQUEST(MSB_COUNT)))
 
 struct msb_set {
 	struct btf_id_set8 head;
@@ -192,9 +192,11 @@ int msb_register_kfuncs(struct btf *vmlinux, bool native)
 
 	for (i = first; i < ARRAY_SIZE(msb_kfuncs); i++)
 		msb_set_add(&msb_struct_ops_set, i);
-	msb_set_add(&msb_tracing_set, MSB_ANYWHERE);
+	for (i = MSB_ANYWHERE; i < ARRAY_SIZE(msb_kfuncs); i++)
+		msb_set_add(&msb_tracing_set, i);
 
-	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs)
-		      ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &msb_struct_ops_kfuncs);
+	if (!err && msb_tracing_set.head.cnt)
+		err = register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msb_tracing_kfuncs);
 	return msb_registered("kfuncs", err);
 }

@@ -22,6 +22,11 @@ static int msb_pass_begins(struct kprobe *kp, struct pt_regs *regs)
 	struct mptcp_sock *msk = (struct mptcp_sock *)regs_get_kernel_argument(regs, 0);
 
 	clear_bit(MSB_IN_PASS, msb_flags(msk));
+#ifdef MSB_HAVE_REQUEST
+	/* __mptcp_retrans(sk, requested) */
+	if ((u8)regs_get_kernel_argument(regs, 1))
+		set_bit(MSB_PASS_ASKED, msb_flags(msk));
+#endif
 	return 0;
 }
 NOKPROBE_SYMBOL(msb_pass_begins);

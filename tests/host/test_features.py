@@ -33,6 +33,7 @@ def features(tmp_path, types, functions="", header=""):
         (NEW, "", "", "GET_SEND"),
         (NEW, "mptcp_pm_subflow_chk_stale\n", "", "GET_SEND CHK_STALE"),
         (NEW, "mptcp_pm_chk_stale\n", "", "GET_SEND"),
+        (NEW, "bpf_mptcp_request_retrans\n", "", "GET_SEND REQUEST"),
         (OLD + "\tstruct timer_list mptcp_retransmit_timer;\n", "", "", "MPTCP_TIMER"),
         (OLD, "", "unsigned long icsk_timeout(const", "ICSK_TIMEOUT"),
         (OLD, "", "unsigned long icsk_timeout;", ""),

@@ -63,13 +63,8 @@ have_source
 wanted=("$here/config")
 [ "$flavour" = native ] || wanted+=("$here/config.debug")
 configure "${wanted[@]}"
-release=$(make -s -C "$tree" kernelrelease)
-say "building Linux $release"
-nice -n 19 make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" bzImage modules
+make_kernel
 # without it the tests of the native API would skip themselves, as on a stock kernel
 [ "$flavour" = debug-stock ] || grep -qaF bpf_struct_ops_mptcp_sched_ops "$tree/vmlinux" ||
 	die "the kernel that was built has no scheduler API"
-say "installing its modules"
-make -s -C "$tree" modules_install
-cp "$tree/arch/x86/boot/bzImage" "$out/bzImage"
-say "done: build/$flavour/bzImage is Linux $release"
+install_kernel

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The patches for upstream (patches/) on the kernel that they are for: each applies on top of those before
-# it, checkpatch.pl has nothing to say of it, and what it changes compiles without a warning. No kernel
-# is made of it: that is build.sh's, for the API.
+# it, checkpatch.pl has nothing to say of it, and what it changes compiles without a warning. With
+# "kernel" a kernel is made of it, too, to boot.
 #
-#   ./vmtest.sh native --patches        inside the root; minutes, and 2 GB
+#   ./vmtest.sh native --patches            inside the root; minutes, and 2 GB
+#   ./vmtest.sh native --patches kernel     half an hour or more: build/patched/bzImage, for --kernel
 #
-# usage: patches.sh [SERIES]          SERIES: such as 7.2; default: that of the root's newest kernel
+# usage: patches.sh [kernel] [SERIES]     SERIES: such as 7.2; default: that of the root's newest kernel
 
 set -euo pipefail
 
@@ -52,6 +53,8 @@ objects() {
 [ "$here" = /src/tests/native ] || die "this runs inside the root: ./vmtest.sh native --patches"
 mapfile -t patches < <(find "$top/patches" -name '*.patch' | sort)
 [ ${#patches[@]} -gt 0 ] || die "no patches in patches/"
+wanted_kernel=0
+[ "${1:-}" != kernel ] || { wanted_kernel=1; shift; }
 series=${1:-$(newest)}
 have_source
 version=$(make -s -C "$tree" kernelversion)
@@ -64,3 +67,4 @@ make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" prepare
 make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" W=1e "${wanted[@]}" ||
 	die "the patches do not compile on Linux $version (above)"
 say "done: ${#patches[@]} patches apply to Linux $version, are clean and compile"
+[ $wanted_kernel = 0 ] || { make_kernel; install_kernel; }

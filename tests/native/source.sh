@@ -73,3 +73,18 @@ configure() {
 		[ $? -eq 1 ] || die "cannot compare $out/wanted with $tree/.config"
 	[ -z "$lost" ] || die "this kernel did not take: $lost"
 }
+
+# make_kernel: the image and modules of what was configured; sets $release.
+make_kernel() {
+	release=$(make -s -C "$tree" kernelrelease)
+	say "building Linux $release"
+	nice -n 19 make -s -C "$tree" -j"$(nproc)" CC="ccache gcc" bzImage modules
+}
+
+# install_kernel: where --kernel build/FLAVOUR/bzImage and the bridge's build look for it.
+install_kernel() {
+	say "installing its modules"
+	make -s -C "$tree" modules_install
+	cp "$tree/arch/x86/boot/bzImage" "$out/bzImage"
+	say "done: build/$flavour/bzImage is Linux $release"
+}
