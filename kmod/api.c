@@ -277,7 +277,7 @@ MSB_KFUNC int bpf_mptcp_retrans_pass(struct sock *sk)
  * towards giving a subflow up. Where nothing is unacknowledged but something
  * waits to be sent, the pass has get_send called instead, and again each time
  * the timer fires, until something was sent. A scheduler that asks for @msk with
- * snd_burst above 0 asks ahead of what it gives out now; one that gives out
+ * snd_burst above 0 asks ahead of what it assigns now; one that assigns
  * nothing sets it to 0 before it asks. There is one pass per jiffy.
  *
  * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a

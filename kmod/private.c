@@ -96,7 +96,7 @@ unsigned long long msb_wnd_end(const struct mptcp_sock *msk)
 }
 
 /*
- * Data was given out that is not acknowledged. What is left of a connection that ends may be
+ * Data was assigned that is not acknowledged. What is left of a connection that ends may be
  * its DATA_FIN alone: that is in snd_nxt, and in no fragment.
  */
 _Bool msb_has_unacked(const struct mptcp_sock *msk)
@@ -105,7 +105,7 @@ _Bool msb_has_unacked(const struct mptcp_sock *msk)
 	       read_once(msk->rtx_queue.next) != &msk->rtx_queue;
 }
 
-/* Bytes that were given out and are not acknowledged at data level. */
+/* Bytes that were assigned and are not acknowledged at data level. */
 unsigned long long msb_unacked(const struct mptcp_sock *msk)
 {
 	return read_once(msk->snd_nxt) - read_once(msk->snd_una);

@@ -279,7 +279,7 @@ static int msb_queue_pass(struct sock *sk)
 }
 
 /*
- * Nothing is on its way. Either a scheduler asks ahead of what it is giving out
+ * Nothing is on its way. Either a scheduler asks ahead of what it is assigning
  * just now, which will be unacknowledged by the time of the pass: it has set a
  * burst. Or it found no subflow, and then no acknowledgement will make the core
  * look at the send queue again, and since upstream's 2ea6190f42d0 ("mptcp:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The ACK clock: asks for copies when a segment arrives on a subflow and
- * nothing is left to give out. Only this moment works. In get_send the fast
+ * nothing is left to assign. Only this moment works. In get_send the fast
  * subflow has no room yet, and after the last get_send nobody would ask again;
  * the retransmission timer is pushed out by every data-level acknowledgement.
  *
@@ -33,7 +33,7 @@ static __always_inline bool mps_clock_asks(const struct mps_policy *p)
 }
 
 /*
- * Can nothing be given out? Read without the lock.
+ * Can nothing be assigned? Read without the lock.
  * wnd_end: of the peer's window, where the core's account of it was in doubt.
  */
 static __always_inline bool mps_nothing_fresh(const struct mptcp_sock *msk, __u32 wnd_end)

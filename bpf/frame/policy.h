@@ -43,7 +43,7 @@ struct mps_policy {
 
 	/* A subflow was chosen for data. */
 	void (*given)(struct mps_subflow_store *s, __u32 now_us);
-	/* Are copies wanted as soon as what this verdict gives out is on its way? */
+	/* Are copies wanted as soon as what this verdict assigns is on its way? */
 	bool (*ends_burst)(const struct mps_conn *c, const struct mps_verdict *v, void *priv);
 	/* Bytes that the chosen subflow's send buffer is to take; else mps_sndbuf_share(). */
 	__u32 (*sndbuf)(const struct mps_conn *c, __u32 path);
@@ -80,8 +80,8 @@ struct mps_policy {
 	__u32 (*queue_cap)(const void *priv);
 	/* Does a subflow stay in use while it is silent, whatever the tunable `silence` says? */
 	bool (*patient)(const void *priv);
-	bool copies_amid; /* copies are wanted while new data could be given out, too */
-	bool copies_tail; /* copies are wanted, but not before all data was given out */
+	bool copies_amid; /* copies are wanted while new data could be assigned, too */
+	bool copies_tail; /* copies are wanted, but not before all data was assigned */
 	/* The same, where a connection's state tells. */
 	bool (*tail)(const void *priv);
 };

@@ -29,7 +29,7 @@ static __always_inline int mps_send_later(struct mptcp_sock *msk)
 }
 
 /*
- * A pass for copies, from get_send, of what is given out now. It comes when the
+ * A pass for copies, from get_send, of what is assigned now. It comes when the
  * core has pushed that, which the bridge knows by snd_burst.
  */
 static __always_inline void mps_ask(struct mptcp_sock *msk)

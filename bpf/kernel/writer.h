@@ -6,7 +6,7 @@
 #include "kernel/compat.h"
 
 /*
- * A writer that waits for room has more: what is given out ends nothing. One that
+ * A writer that waits for room has more: what is assigned ends nothing. One that
  * sleeps in its call counts until it runs again, one that polls until there is room.
  */
 static __always_inline bool mps_writer_waits(struct mptcp_sock *msk)

@@ -37,7 +37,7 @@ MPS_TUNABLE(
  */
 MPS_COMMON_TUNABLES(0, 0, 0);
 
-/* Of a batch that is given out ahead no copies are to be had yet. */
+/* Of a batch that is assigned ahead no copies are to be had yet. */
 static __always_inline bool ends_burst(const struct mps_conn *c, const struct mps_verdict *v,
 				       void *priv)
 {
@@ -77,7 +77,7 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 	return mps_redundant_copies(c, priv, batch_windows);
 }
 
-/* Copies are wanted for all that is given out, not only for its end. */
+/* Copies are wanted for all that is assigned, not only for its end. */
 MPS_POLICY(redundant, .pick = pick, .copies = copies, .fills_queues = true, .copies_amid = true,
 	   .see_path = see_path, .too_early = mps_redundant_too_early, .ends_burst = ends_burst,
 	   .sndbuf = room);

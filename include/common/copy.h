@@ -4,7 +4,7 @@
  * without a loss: opportunistic retransmission. Policies; each answers a bit
  * mask of paths, 0 for none. Common to all:
  *
- *  - copies never delay fresh data: there is nothing that could be given out,
+ *  - copies never delay fresh data: there is nothing that could be assigned,
  *    because nothing is left or because the peer's window is full;
  *  - never on a subflow that was given data of the fragment (MPS_PATH_CARRIED): the
  *    core sends all of it again. common/fragment.h sees to it that some subflow was not;

@@ -60,7 +60,7 @@ MPS_FN __s32 mps_rest_path(const struct mps_conn *c MPS_ARG, __s32 chosen)
 	return found;
 }
 
-/* The verdict v with that. tail: copies wait until there is nothing left to give out. */
+/* The verdict v with that. tail: copies wait until there is nothing left to assign. */
 static __always_inline struct mps_verdict mps_with_rest(const struct mps_conn *c,
 							struct mps_verdict v, bool tail)
 {

@@ -4,7 +4,7 @@
  * kernel's own scheduler serves the connection. Its get_retrans is fixed: the
  * whole fragment goes to the first idle subflow that is no backup. So the one
  * question is whether that pays. It costs nothing else at that moment, since
- * there is nothing to give out, but it keeps that subflow busy for the time it
+ * there is nothing to assign, but it keeps that subflow busy for the time it
  * takes, which is why it must be well ahead of the fragment's own subflow.
  *
  * Source: the opportunistic retransmission that the papers' kernels had on

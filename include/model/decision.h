@@ -57,9 +57,9 @@ struct mps_path {
 
 /* The connection at the moment of the decision. */
 struct mps_conn {
-	__u64 pending;	/* k: bytes to give out, those of a subflow given up among them */
+	__u64 pending;	/* k: bytes to assign, those of a subflow given up among them */
 	__u64 wnd_left; /* bytes that the peer's data-level window still takes */
-	__u64 unacked;	/* bytes given out and not acknowledged at data level */
+	__u64 unacked;	/* bytes assigned and not acknowledged at data level */
 	__u32 now_us;	/* time of the decision, low half */
 	__u32 token;	/* of the connection; one socket may have several, one after the other */
 	/*

@@ -25,11 +25,11 @@
 /* Per connection. Zeroed memory is the state of a new connection. */
 struct mps_auto_state {
 	struct mps_ecf_state ecf;
-	__u32 given;  /* low half of what was given out when credit was added last; 0: never */
+	__u32 given;  /* low half of what was assigned when credit was added last; 0: never */
 	__u32 credit; /* bytes that the tail may repeat, times MPS_AUTO_SCALE */
 };
 
-/* given: the next byte to be given out. budget: the part of new data that the tail may repeat. */
+/* given: the next byte to be assigned. budget: the part of new data that the tail may repeat. */
 static __always_inline void mps_auto_earn(struct mps_auto_state *st, __u64 given, __u32 budget)
 {
 	const __u32 more = st->given ? (__u32)given - st->given : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * CFS, the redundant tail: minRTT while there is new data; when nothing is left
- * to give out and the fastest subflow has room, it sends again what slower ones
+ * to assign and the fastest subflow has room, it sends again what slower ones
  * have unacknowledged. No prediction: only the tail is copied, and whichever
  * copy comes first ends the wait.
  *

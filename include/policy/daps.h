@@ -22,7 +22,7 @@
  *
  * What differs: the paper sends segments out of order, so that they arrive in
  * order. The kernel gives data out in order, so shares and turns are all that
- * can be had. It also gives out whole fragments, so shares are settled by the
+ * can be had. It also assigns whole fragments, so shares are settled by the
  * bytes that a subflow really was given; what is too much goes off its next
  * share.
  */

@@ -24,7 +24,7 @@
 struct mps_ecf_state {
 	__u32 waiting;
 	__u32 blocked_us; /* when the writer was last seen to wait for room, low half; 0: never */
-	__u64 begun;	  /* bytes given out before the connection was last idle */
+	__u64 begun;	  /* bytes assigned before the connection was last idle */
 	__u64 ahead;	  /* bytes of the backlog that the writer still has, as one expects */
 };
 

@@ -34,10 +34,10 @@ struct mps_ecf_options {
  * k of the paper is what the application has to send; the send buffer holds only
  * a part of that, in a long transfer less than the fast path carries while one
  * fragment takes the slow one. As long as the writer waits for room, expect a part
- * of what was given out since the connection was last idle to come on top. When
+ * of what was assigned since the connection was last idle to come on top. When
  * none comes, the transfer is late by that part of its time at most.
  *
- * given: bytes given out so far; waits: the writer waits for room now; part: in
+ * given: bytes assigned so far; waits: the writer waits for room now; part: in
  * thousandths.
  */
 static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ecf_state *st,

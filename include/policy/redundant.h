@@ -4,10 +4,10 @@
  * fastest copy of each decides. New data goes to the subflow that would finish
  * it first, copies follow by way of retransmission at once. That road begins at
  * the oldest unacknowledged fragment, and where that one has been copied it goes
- * no further. So new data is given out in batches (tunable strict) of at most batch_fragments
+ * no further. So new data is assigned in batches (tunable strict) of at most batch_fragments
  * fragments, and each is copied when all before it is acknowledged. A batch is several windows
  * long (batch_windows): what waits in a subflow's own queue is in the others' queues, too, and
- * late nowhere. The next is given out to the same subflow while the end of the last is on its
+ * late nowhere. The next is assigned to the same subflow while the end of the last is on its
  * way (overlap), so that no subflow stands still for that round trip. What arrives before its
  * pass comes, a segment or two, has no copies. A slow, full or dead subflow delays nothing: unless
  * it keeps up with the first, it gets no copy while it has no room.
@@ -34,7 +34,7 @@ struct mps_redundant_state {
 	__u8 given; /* fragments in it; 0: there is none that could grow */
 	__u8 along; /* mask of the paths that kept up when it began */
 	__u8 bound; /* mask of those whose windows bound it */
-	__u32 open; /* its bytes while it is not copied yet: the last that were given out */
+	__u32 open; /* its bytes while it is not copied yet: the last that were assigned */
 	__u8 last;  /* fragments of the last that was copied */
 };
 

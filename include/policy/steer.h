@@ -128,7 +128,7 @@ static __always_inline void mps_steer_spare_probe(struct mps_path *p)
 }
 
 /*
- * Copies wait until all is given out, in these modes: so does what may take a fragment from the
+ * Copies wait until all is assigned, in these modes: so does what may take a fragment from the
  * path that was chosen (common/fragment.h), and shares count what that one was given.
  */
 static __always_inline bool mps_steer_tail(__u32 mode)

@@ -67,7 +67,7 @@ MPS_FN __u32 mps_budget_copies(const struct mps_conn *c MPS_ARG, struct mps_priv
 	return mps_budget_limit((void *)priv, c->unit, mps_redundant_lackers(c, 0, 1));
 }
 
-/* Is a copy worth a try of what this verdict gives out? It has not been counted yet. */
+/* Is a copy worth a try of what this verdict assigns? It has not been counted yet. */
 static __always_inline bool mps_budget_ends(const struct mps_conn *c, const struct mps_verdict *v,
 					    const struct mps_budget_state *b)
 {

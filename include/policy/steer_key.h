@@ -12,7 +12,7 @@
 struct mps_steer_options {
 	__u32 mode;
 	__u32 deadline_us;
-	__u32 head;  /* what is given out next, low half */
+	__u32 head;  /* what is assigned next, low half */
 	__u32 waits; /* the writer waits for room */
 	__u32 copy;  /* get_retrans: for data that some path had before */
 };

@@ -9,7 +9,7 @@
  * delay). Different here:
  *
  *  - A path that never carried data is probed too; in Fig. 2 it stays unknown.
- *  - The end of a burst is where all that was written is given out and is short;
+ *  - The end of a burst is where all that was written is assigned and is short;
  *    of a longer one the rest is copied when only that much is unacknowledged.
  *  - Order follows the least of the newest RTT samples, not srtt. At one sample
  *    per 5 RTTs srtt takes 11 of them, 9 seconds, to follow a fall from 160 to 80
@@ -210,7 +210,7 @@ MPS_FN __u32 mps_thin_ends_burst(const struct mps_conn *c MPS_ARG, __s32 path, _
 
 /*
  * The mask of paths that get a copy of the oldest unacknowledged fragment as
- * their probe. Everything was given out, not merely all that the peer's window
+ * their probe. Everything was assigned, not merely all that the peer's window
  * takes: otherwise this is the middle of a burst.
  */
 MPS_FN __u32 mps_thin_probes(const struct mps_conn *c MPS_ARG, __u32 length)

@@ -7,9 +7,9 @@
  * a delayed push sends new data where the choice was used up before
  * (__mptcp_subflow_push_pending(), net/mptcp/protocol.c). So two things that
  * move are compared: how much the subflow took, and how far the connection's
- * head, what is given out next, went on. Bytes without either are ones that had
+ * head, what is assigned next, went on. Bytes without either are ones that had
  * been sent before, the oldest ones. What is new is known besides, by the end of
- * all that was ever given out: each such byte is counted once, whoever took it.
+ * all that was ever assigned: each such byte is counted once, whoever took it.
  */
 #ifndef MPS_SETTLE_H
 #define MPS_SETTLE_H
@@ -21,12 +21,12 @@
 struct mps_round {
 	__u32 now_us;
 	__u32 una;	 /* oldest unacknowledged data */
-	__u32 head;	 /* what is given out next */
-	__u32 sent;	 /* the end of all that was ever given out */
+	__u32 head;	 /* what is assigned next */
+	__u32 sent;	 /* the end of all that was ever assigned */
 	__u32 frag;	 /* get_retrans: the fragment in question, or what is left of it, ... */
 	__u32 frag_end;	 /* ... and its end as far as it was sent; in get_send no byte */
 	__u32 found;	 /* bytes of the head's way that subflows were found to have taken, ... */
-	__u32 found_new; /* ... and bytes that were given out for the first time */
+	__u32 found_new; /* ... and bytes that were assigned for the first time */
 	__u32 late_us;	 /* what is settled now was given that long ago */
 	__u32 sndbuf;	 /* get_send: the chosen subflow's share of the send buffer; 0: as it is */
 	bool begun;	 /* get_send: what is in front of the head is of the same fragment */
@@ -44,7 +44,7 @@ struct mps_taken {
 };
 
 /*
- * Of bytes that a subflow took, without having been chosen for them, those that were given out for
+ * Of bytes that a subflow took, without having been chosen for them, those that were assigned for
  * the first time. One choice may be of old and of new data: the core fills a packet with what
  * follows. But how many are new in all is known.
  */

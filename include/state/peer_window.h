@@ -118,7 +118,7 @@ MPS_FN __u32 mps_window_for_clock(const struct mps_memo *m MPS_ARG, __u32 core)
 }
 
 /*
- * Bytes that may be given out from `head` on: `left` by the core's account, or less. Not less
+ * Bytes that may be assigned from `head` on: `left` by the core's account, or less. Not less
  * when nothing is in flight: then no acknowledgement would come that tells of more. unit: the
  * least that a pick hands over, as far as the core's account reaches; less than that is nothing.
  */

@@ -135,8 +135,8 @@ struct mps_subflow_store {
 	__u64 counter[MPS_NR_SUBFLOW_COUNTERS];
 	/* Bytes are settled in the next round: see state/attribution.h, for readers, too. */
 	__u32 seq;	  /* of its rel_write_seq, how far it is settled */
-	__u32 head;	  /* what was given out next at that time, low half, ... */
-	__u32 sent;	  /* ... and the end of all that was ever given out */
+	__u32 head;	  /* what was assigned next at that time, low half, ... */
+	__u32 sent;	  /* ... and the end of all that was ever assigned */
 	__u16 length;	  /* of the fragment that it was chosen to send again, or 0 */
 	__u8 account;	  /* the counter that the bytes of the last choice go to */
 	__u8 settled : 1; /* seq, head and sent are valid */

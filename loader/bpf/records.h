@@ -40,7 +40,7 @@ struct mps_conn_rec {
 	__u32 fallback;
 	__u32 begun; /* what is stored is of this connection: mps_is_of() */
 	__u32 reserved;
-	__u64 inflight;		      /* bytes given out and not acknowledged at data level, now */
+	__u64 inflight;		      /* bytes assigned and not acknowledged at data level, now */
 	__u64 pending;		      /* bytes of the application not given to any subflow, now */
 	__u64 notes;		      /* 1 << enum mps_note */
 	struct mps_steer_state steer; /* of a connection of bpf_steer */

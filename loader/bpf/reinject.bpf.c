@@ -2,7 +2,7 @@
 /*
  * Early copies for connections that the kernel's own scheduler serves: `use
  * default --reinject`. At each segment that arrives on an MPTCP subflow, when
- * nothing is left to give out, it looks at the connection's subflows, and asks
+ * nothing is left to assign, it looks at the connection's subflows, and asks
  * for a retransmission pass where a copy pays (common/reinject.h), or a short end is
  * held back. What is sent, and where, decides the default's own get_retrans. Their windows
  * restart once per pause, too.
@@ -69,7 +69,7 @@ static __always_inline void count(struct mps_reinject_ns *ns, enum mps_reinject_
 	__sync_fetch_and_add(&ns->counter[what], 1);
 }
 
-/* Can nothing be given out although data is on its way? */
+/* Can nothing be assigned although data is on its way? */
 static __always_inline bool nothing_fresh(const struct mptcp_sock *msk)
 {
 	const __u64 nxt = msk->snd_nxt;

@@ -16,7 +16,7 @@ struct conn_delta {
 };
 
 struct stats_delta {
-	struct conn_delta *conn; /* those that give out most first */
+	struct conn_delta *conn; /* those that assign most first */
 	unsigned int nr, nr_subflows;
 	__u64 fresh;
 	double seconds; /* between the readings; 0: there is no earlier one */

@@ -35,7 +35,7 @@ static bool is_single(__u32 mask)
 	return !(mask & (mask - 1));
 }
 
-/* Anything that could be given out now goes first. */
+/* Anything that could be assigned now goes first. */
 static bool may_copy(const struct mps_conn *c)
 {
 	return c->unacked && c->unit && c->age_us != UINT32_MAX && (!c->pending || !c->wnd_left);
@@ -158,7 +158,7 @@ static void step(struct draw *d, struct mps_conn *c, struct mps_redundant_state 
 	struct answers a, b;
 
 	draw_conn(d, c, 0);
-	/* of an older fragment, so it is no part of what is to be given out */
+	/* of an older fragment, so it is no part of what is to be assigned */
 	c->unit = (__u32)draw_up_to(d, FRAGMENT_MAX);
 	st->along = (__u8)draw_byte(d);
 	other = *c;

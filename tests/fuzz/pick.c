@@ -79,7 +79,7 @@ static void check_path(const struct mps_conn *c, const struct mps_verdict *v, bo
 		return;
 	}
 	if (c->unit)
-		claim(v->bytes, "a choice gives out something");
+		claim(v->bytes, "a choice assigns something");
 	if (rest) {
 		check_rest(c, p, v->bytes);
 		return;

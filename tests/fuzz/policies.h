@@ -27,7 +27,7 @@ struct policy {
 	void (*complete)(struct draw *d, struct mps_conn *c, void *priv);
 	struct mps_verdict (*pick)(const struct mps_conn *c, struct mps_priv *priv);
 	void (*check)(const struct mps_conn *c, const void *priv);
-	bool tail; /* copies wait until all is given out (.copies_tail) */
+	bool tail; /* copies wait until all is assigned (.copies_tail) */
 	bool fills_queues;
 	bool available_only;
 };
@@ -77,7 +77,7 @@ static inline void complete_ecf(struct draw *d, struct mps_conn *c, void *priv)
 	const __u64 pending = c->pending;
 	static __u64 given;
 
-	/* it never falls; what was given out is unacknowledged or before that */
+	/* it never falls; what was assigned is unacknowledged or before that */
 	given = st->begun + draw_up_to(d, 1ULL << 40);
 	mps_ecf_look_ahead(c, st, given, switched(d), ecf_ahead);
 	claim(c->pending - pending == st->ahead, "what is expected comes on top");
@@ -107,7 +107,7 @@ static inline void options_auto(struct draw *d)
 	auto_budget = (__u32)draw_up_to(d, 1000);
 }
 
-/* It gives out, and a pass for copies may come. */
+/* It assigns, and a pass for copies may come. */
 static inline void complete_auto(struct draw *d, struct mps_conn *c, void *priv)
 {
 	struct mps_auto_state *st = priv;

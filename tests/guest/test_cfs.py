@@ -29,7 +29,7 @@ def path(name, mbit=3, rtt_ms=40, **options):
 FAST = path("one")
 SECOND = path("two", rtt_ms=60)
 SLOW = path("two", mbit=0.1, rtt_ms=60)
-# what happens to the second path, towards the client, and when: bytes still to be given out
+# what happens to the second path, towards the client, and when: bytes still to be assigned
 PORT = netlab.Lab.port(SECOND, "client")
 SLOWS_DOWN = ("tc", f"qdisc change dev {PORT} root {SLOW.queue()}", SIZE // 4)
 DIES = ("ip", f"link set {PORT} down", 0)
@@ -38,7 +38,7 @@ NOTHING = ("ip", f"link set {PORT} up", 0)
 
 def measure(paths, event=NOTHING, copy=1, **options):
     """A download in which something happens: seconds, statistics before and after it, and how many
-    copies there had been, again and again, while data waited to be given out.
+    copies there had been, again and again, while data waited to be assigned.
     """
     tool, line, left = event
     # what else helps against a path that dies is switched off
@@ -47,7 +47,7 @@ def measure(paths, event=NOTHING, copy=1, **options):
     with bench_lab(*paths) as lab, lab.at_once(tool, line) as happens:
         lab.server.scheduler = NAME
         with connection(lab) as conn:
-            # all of it in one write, so that there is data left to give out until the end
+            # all of it in one write, so that there is data left to assign until the end
             conn.server.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 4 * SIZE)
             download(conn, 128 << 10).finish().acknowledged()
             time.sleep(1)
@@ -60,7 +60,7 @@ def measure(paths, event=NOTHING, copy=1, **options):
                 if now["pending"]:
                     samples.append(now["counters"]["copies"])
             if len(paths) > 1:
-                until(lambda: info(conn.server).bytes_sent >= end, 20, "given out")
+                until(lambda: info(conn.server).bytes_sent >= end, 20, "assigned")
                 happens()
                 assert SIZE - transfer.received > FRAGMENT, "the end came too early"
             transfer.finish(120)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""With data-level checksums a copy takes along what of its fragment was not given out yet."""
+"""With data-level checksums a copy takes along what of its fragment was not assigned yet."""
 
 import pytest
 from command import ok, stats_of, total

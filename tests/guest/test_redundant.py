@@ -64,7 +64,7 @@ def test_every_byte_on_every_path(count, rtt_ms):
     lacked any more.
     """
     paths = [path(f"path{i}", rtt_ms=rtt_ms) for i in range(count)]
-    # by default the next batch is given out ahead: what arrives before its copies are made has none
+    # by default the next batch is assigned ahead: what arrives before its copies are made has none
     for ahead, least in ((64, KEPT_UP), (2, NEARLY)):
         ok("load", NAME, "--set", f"overlap={ahead}")
         _, carried, _ = measure(paths)

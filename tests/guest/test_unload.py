@@ -107,7 +107,7 @@ def test_a_dead_path_is_given_up_by_who_keeps_it(labs, compiled):
             lab.client.scheduler = "default"
             loaded.detach()
             assert available() == {"default"}
-            # more than the buffers hold, so that there is new data to give out in each round
+            # more than the buffers hold, so that there is new data to assign in each round
             transfer = upload(conn, 1 << 21).reached(0.05)
             kill()
             transfer.finish()

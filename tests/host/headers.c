@@ -150,7 +150,7 @@ void minrtt_pick(const struct mps_conn *c, __s32 answer[4])
 	say(answer, mps_minrtt_pick(c), 0);
 }
 
-/* state: since when the writer waits, and what was given out before; the pending bytes then */
+/* state: since when the writer waits, and what was assigned before; the pending bytes then */
 __u64 ecf_look_ahead(__u64 pending, __u64 unacked, __u32 now_us, __u64 given, __u32 waits,
 		     __u32 part, __u64 state[2])
 {

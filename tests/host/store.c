@@ -176,8 +176,8 @@ struct seen {
 };
 
 /*
- * One look at `nr` subflows. words: the connection's snd_una, what is given out next and the
- * core's end of the window; answer: bytes that may be given out, the end of the window as far
+ * One look at `nr` subflows. words: the connection's snd_una, what is assigned next and the
+ * core's end of the window; answer: bytes that may be assigned, the end of the window as far
  * as it is granted, and whether the core's account is doubted.
  */
 void window_look(struct mps_memo *m, struct mps_subflow_store *s, const struct seen *seen, __u32 nr,

@@ -35,7 +35,7 @@ def that_pays(c):
 
 
 def of_cfs(c):
-    """x_f, once nothing is left to give out, if a slower path has the fragment."""
+    """x_f, once nothing is left to assign, if a slower path has the fragment."""
     fit = takers(c)
     if not fit or not may_copy(c) or c.pending:
         return 0
@@ -216,7 +216,7 @@ def test_who_delivered_its_part(lib, policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_peers_window_is_full(lib, policy):
-    """CFS waits for the tail; the others may copy while nothing can be given out."""
+    """CFS waits for the tail; the others may copy while nothing can be assigned."""
     c = stuck()
     assert copies(lib, policy, c) == 1
     c.pending, c.wnd_left = 1 << 20, 0

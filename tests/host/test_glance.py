@@ -123,7 +123,7 @@ def test_random_states(lib):
 
 
 def test_a_policy_that_fills_queues_is_to_say_so(lib):
-    """Why it has that member: it gives out where no window has room, or says something else."""
+    """Why it has that member: it assigns where no window has room, or says something else."""
     reached = []
     faults(lib, 2, STATES // 10, reached)
     assert any(found != (WAIT, NO_ROOM) for found in reached)

@@ -231,7 +231,7 @@ def test_random_states(lib):
 
 
 def batch(lib, paths, most=63, unit=32_000, pending=1 << 20, windows=1):
-    """What is given out from one acknowledgement of everything to the next."""
+    """What is assigned from one acknowledgement of everything to the next."""
     c = Conn(paths, unit=unit, pending=pending, age=0)
     state, out = NEW, []
     while c.pending > 0:

@@ -161,7 +161,7 @@ class Connection:
         if counted != [sum(x) for x in zip(*(s.bytes for s in self.subflows), strict=True)]:
             self.faults.add("sums")
         if self.rng.random() < 0.5:
-            # of what is given out again some may come in before that
+            # of what is assigned again some may come in before that
             self.una = self.rng.randint(self.una, self.sent)
             if self.una > self.head:
                 self.head, self.straight = self.una, False

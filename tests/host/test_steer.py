@@ -171,7 +171,7 @@ def test_a_far_rank_helps_a_transfer_that_goes_on(lib):
 
 
 def test_data_that_finds_room_is_another_matter(lib):
-    """A stream that is given out as it comes never overflows, however long it is."""
+    """A stream that is assigned as it comes never overflows, however long it is."""
     s = Steered(lib)
     for ms in range(0, 5000, 30):
         at = ms * 500

@@ -168,7 +168,7 @@ def flags_of(lib, given, fragment, head=None):
 
 
 def wrong_carriers(lib, rng):
-    """Any byte of the fragment counts; of what is begun the last one that was given out."""
+    """Any byte of the fragment counts; of what is begun the last one that was assigned."""
     base = rng.getrandbits(32)
     frag = base + rng.randint(0, 60)
     stop = frag + rng.randint(1, 120)
@@ -232,7 +232,7 @@ def test_an_end_that_the_window_cut_off(lib):
     second = (32_728, 65_456)
     for given in ((32_728, 65_159), (65_159, 65_456)):
         assert flags_of(lib, given, second) & CARRIED
-    # before they are given out, the one that has the beginning is known
+    # before they are assigned, the one that has the beginning is known
     assert flags_of(lib, (32_728, 65_159), (0, 0), 65_159) == CARRIED
     assert flags_of(lib, (0, 32_728), (0, 0), 65_159) == 0
 

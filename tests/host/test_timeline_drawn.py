@@ -101,7 +101,7 @@ def test_windows_are_those_of_decisions_on_new_data(conn):
     timeline.draw_path(axis, conn, 0)
     timeline.draw_connection(axis, conn)
     points = {line.get_label(): len(line.get_xdata()) for line in axis.get_lines()}
-    assert points["window"] == points["to be given out"] == len(drawn)
+    assert points["window"] == points["to be assigned"] == len(drawn)
     assert points["not acknowledged"] == len(drawn) + 2
 
 

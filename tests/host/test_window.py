@@ -50,7 +50,7 @@ class Life:
         self.beyond = 0  # times that the core's account was wrong
 
     def look(self, inflight=True, unit=0):
-        """(bytes that may be given out, their end, doubt), at a place that the core thinks free."""
+        """(bytes that may be assigned, their end, doubt), at a place that the core thinks free."""
         seen = (Seen * self.nr)(
             *(Seen(s.una % U32, 7, s.wnd, s.segs % U32, s.missing, inflight) for s in self.subflows)
         )

@@ -210,7 +210,7 @@ def draw_connection(axis, conn):
     mine, new = held(conn, lambda d: d), held(conn, lambda d: d, is_new)
     left = "the peer's window, left,\nwhere it is not far above"
     lines = (
-        ("to be given out", new, lambda d: d.pending, COLOURS[5]),
+        ("to be assigned", new, lambda d: d.pending, COLOURS[5]),
         (left, new, lambda d: d.window, COLOURS[3]),
         ("not acknowledged", mine, lambda d: d.unacked, COLOURS[6]),
     )
