@@ -10,6 +10,7 @@ exit status 1 means that it cannot be told.
 """
 
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -108,4 +109,6 @@ def main(top=TOP):
 
 
 if __name__ == "__main__":
+    # `make results | head` is no error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

@@ -333,7 +333,8 @@ void print_help(void)
 
 void print_command_help(const struct command *cmd)
 {
-	printf("Usage: " PROGRAM " %s [OPTIONS] %s\n%s\n", cmd->name, cmd->synopsis, cmd->text);
+	printf("Usage: " PROGRAM " %s [OPTIONS]%s%s\n%s\n", cmd->name, *cmd->synopsis ? " " : "",
+	       cmd->synopsis, cmd->text);
 	if (cmd->details)
 		printf("\n%s\n", cmd->details);
 	printf("\nOptions:\n");

@@ -2,6 +2,7 @@
 /* `mptcp-sched replay`: recorded decisions once more, as recorded and by other schedulers. */
 #include <stdlib.h>
 #include <string.h>
+#include "cli/caps.h"
 #include "cli/output.h"
 #include "cli/util.h"
 #include "cmd/commands.h"
@@ -247,6 +248,9 @@ enum exit_code cmd_replay(const struct args *args)
 		ret = candidate_parse(add(&r), args->scheduler[i]);
 	if (ret == EX_OK)
 		ret = recording_open(&r.file, args->word[0]);
+	/* it may be anybody's, and takes no rights but to open it */
+	if (ret == EX_OK)
+		ret = caps_confine("replay", 0);
 	if (ret == EX_OK) {
 		for (i = 0; i < nr_replay_scheds; i++)
 			replay_scheds[i]->set_form(r.file.header->get_subflow);

@@ -11,6 +11,7 @@ import tempfile
 import pytest
 from command import PROGRAM, ok, sched
 from lab import Path, until
+from test_privilege import kept
 from tracer import FAR, trace
 from traffic import connection, download
 
@@ -152,6 +153,10 @@ def test_it_takes_nothing_of_this_machine(recording):
     assert done.returncode == 0, done.stderr
     (recorded,) = json.loads(done.stdout)["schedulers"]
     assert recorded["same"] == recorded["decisions"] > 5
+
+
+def test_root_reads_it_without_rights(recording):
+    assert kept("replay", recording) == set()
 
 
 def test_no_address_is_in_it(recording, two_paths):
