@@ -137,6 +137,7 @@ class Runner:
         self.directory = BUILD / "selftests" / args.series
         self.source = (self.directory / "version").read_text().strip()
         self.out = BUILD / "out/selftests" / args.release
+        self.image = ["--image", args.image] if args.image else []
 
     def kept(self, scheduler, unit):
         """Was it run already, so that it need not be again?"""
@@ -170,6 +171,7 @@ class Runner:
             str(self.args.timeout),
             "--memory",
             str(self.args.memory),
+            *self.image,
             "--selftests",
             str(self.directory),
             "--",
@@ -242,6 +244,7 @@ def main():
         default=7200,
         help="seconds that one guest may take (7200)",
     )
+    add("--image", help=argparse.SUPPRESS)
     add("--memory", type=int, default=2048, help="MB of each guest (2048)")
     for hidden in ("--release", "--series", "--commit"):
         add(hidden, required=True, help=argparse.SUPPRESS)
