@@ -30,6 +30,10 @@ ok 6 - mptcp_x: without a time
 """
 
 
+# As bash says it: the script goes on without.
+LACKING = "./mptcp_lib.sh: line 5: ./../net_helper.sh"
+
+
 def test_subtests_are_those_of_the_plan():
     found, planned = ktap.subtests(KTAP)
     assert planned == 6
@@ -69,6 +73,8 @@ def test_a_run_that_says_something():
         (output("no KTAP\n", status=4), 0, "0 of None subtests told, exit status 4"),
         (output(KTAP.replace("1..6", "1..7")), 0, "6 of 7 subtests"),
         (output(asked=0), 0, "never asked"),
+        (output(f"{LACKING}: No such file or directory\n{KTAP}"), 0, f"lacks something: {LACKING}"),
+        (output(f"{LACKING}: command not found\n{KTAP}"), 0, f"lacks something: {LACKING}"),
     ],
 )
 def test_a_run_that_says_nothing(text, status, words):

@@ -47,7 +47,7 @@ unpack() {
 	dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$package.tar.xz" |
 		tar -xJ -C "$work" --strip-components=1 --wildcards \
 			"*/tools/include" "*/tools/scripts" "*/scripts/subarch.include" \
-			"*/$tests/lib.mk" "*/$tests/*.h" "*/$tests/net/lib.sh" "*/$tests/net/lib" "*/$tests/net/mptcp"
+			"*/$tests/lib.mk" "*/$tests/*.h" "*/$tests/net/*.sh" "*/$tests/net/lib" "*/$tests/net/mptcp"
 	rm "$deb"
 }
 
@@ -61,17 +61,18 @@ get_source() {
 	[ -e "$work/$tests/net/mptcp/mptcp_connect.sh" ] || die "$package has no $tests/net/mptcp"
 }
 
-# Of the tree, what runs: the scripts look for lib.sh beside their directory.
+# Of the tree, what runs: the scripts look for lib.sh, and others, beside their directory.
 install_built() {
 	local name
 	rm -rf "$out.new"
 	mkdir -p "$out.new/mptcp"
-	cp -r "$work/$tests/net/lib.sh" "$work/$tests/net/lib" "$out.new/" 
+	cp -r "$work/$tests/net"/*.sh "$work/$tests/net/lib" "$out.new/"
 	for name in "$work/$tests/net/mptcp"/*; do
 		[ -x "$name" ] || [[ $name == *.sh ]] || continue
 		cp "$name" "$out.new/mptcp/"
 	done
 	echo "$want" >"$out.new/version"
+	echo "$recipe" >"$out.new/recipe"
 	rm -rf "$out"
 	mv "$out.new" "$out"
 }
@@ -81,7 +82,8 @@ install_built() {
 get_tools
 want=$(version)
 [ -n "$want" ] || die "the archive has no $package (there are: $(apt-cache pkgnames linux-source- | xargs))"
-[ "$(cat "$out/version" 2>/dev/null)" != "$want" ] || exit 0
+recipe=$(sha256sum <"$0")
+[ "$(cat "$out/version" "$out/recipe" 2>/dev/null)" != "$want"$'\n'"$recipe" ] || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 get_source

@@ -41,6 +41,10 @@ QUICK_SCHEDULERS = ("bpf_ecf",)
 # It configures and opens no connection, so nothing asks a scheduler.
 SILENT = "pm_netlink"
 GROUPED = "mptcp_join"
+# What bash says of a file or a program that is not there.
+LACKS = re.compile(
+    r".*: line \d+: .*: (?:command not found|No such file or directory)$", re.MULTILINE
+)
 GROUP = re.compile(r"^\t([A-Za-z0-9])@\w+$", re.MULTILINE)
 
 
@@ -96,10 +100,12 @@ def schedulers(words):
     return [in_guest.DEFAULT, *(n for n in known if not words or n in words)]
 
 
-def problem(status, told, found, planned, quiet):
+def problem(text, status, told, found, planned, quiet):
     """Why what a guest left says nothing; empty where it does."""
     if status:
         return f"the guest's exit status was {status}"
+    if lacks := LACKS.search(text):
+        return f"it lacks something: {lacks[0].strip()}"
     if told is None:
         return "the guest did not say how it ended"
     if not found or len(found) != planned:
@@ -117,7 +123,7 @@ def verdict(text, status, scheduler, script):
     found, planned = ktap.subtests(text)
     return {
         "subtests": found,
-        "problem": problem(status, told, found, planned, quiet),
+        "problem": problem(text, status, told, found, planned, quiet),
         "asked": sum((told or {"asked": {}})["asked"].values()),
         "guest_seconds": told and told["seconds"],
     }
