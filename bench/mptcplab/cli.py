@@ -7,6 +7,7 @@ the lab: experiments over emulated paths, in guests whose clock is virtual
   compare A B            what got better or worse from one result file to another
   list                   the scenarios
   readme [DEMO.json]     the README's table and picture, from a result of the demo
+  events [OUTAGE.json]   the table of paths that fail in each way, from a result of outage
   guest PLAN STREAM      the part of `run` in a guest
 
 one guest, one table
@@ -29,7 +30,7 @@ import sys
 
 from mptcplab import result
 
-LAB = ("run", "report", "compare", "list", "readme")
+LAB = ("run", "report", "compare", "list", "readme", "events")
 BENCHMARKS = (
     "demo",
     "cost",

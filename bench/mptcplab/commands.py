@@ -90,12 +90,22 @@ def readme(argv):
     return 0
 
 
+def events(argv):
+    from mptcplab.report import events as table
+
+    p = argparse.ArgumentParser(prog="vmtest.sh bench events")
+    p.add_argument("outage", nargs="?", type=Path, help="(bench/results/outage-events.json)")
+    table.write(p.parse_args(argv).outage)
+    return 0
+
+
 COMMANDS = {
     "run": run,
     "report": report,
     "compare": compare,
     "list": listing,
     "readme": readme,
+    "events": events,
 }
 
 

@@ -54,7 +54,10 @@ def test_list_has_every_scenario():
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["warp"], "lab: no command 'warp', there are: run report compare list readme guest"),
+        (
+            ["warp"],
+            "lab: no command 'warp', there are: run report compare list readme events guest",
+        ),
         (["report", "nosuch.jsonl"], "lab: nosuch.jsonl: No such file or directory"),
     ],
 )

@@ -4,7 +4,7 @@
 import json
 import re
 
-from mptcplab.report import readme
+from mptcplab.report import events, readme
 
 
 def told():
@@ -26,6 +26,14 @@ def test_the_table_of_a_path_that_dies():
     other = outage()
     other["results"][-1]["delay"] = 77
     assert "77000 ms" in "\n".join(readme.outage_lines(other))
+
+
+def test_the_table_of_all_events():
+    told = json.loads(events.RESULT.read_text())
+    block = events.PAGE.read_text().partition(events.BEGIN)[2].partition(readme.END)[0]
+    assert block == "\n".join(events.lines_of(told)) + "\n"
+    told["results"][-1]["delay"] = 77
+    assert "77000" in "\n".join(events.lines_of(told))
 
 
 def test_the_table():

@@ -56,7 +56,7 @@ do_bench() {
 		each bench "$limit" --virtual-time --must-print -- python3 -m mptcplab "${arguments[@]}"
 		return
 		;;
-	list | report | compare | readme)
+	list | report | compare | readme | events)
 		in_root python3 -m mptcplab "${arguments[@]}" </dev/null
 		return
 		;;

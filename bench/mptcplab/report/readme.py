@@ -149,10 +149,10 @@ def kept(file, result, condense):
     return json.loads(file.read_text())
 
 
-def put(begin, lines):
-    before, _, rest = README.read_text().partition(begin)
+def put(begin, lines, page=README):
+    before, _, rest = page.read_text().partition(begin)
     _, _, after = rest.partition(END)
-    README.write_text(before + begin + "\n".join(lines) + "\n" + END + after)
+    page.write_text(before + begin + "\n".join(lines) + "\n" + END + after)
 
 
 def write(demo=None, outage=None):
