@@ -51,19 +51,27 @@ static u32 msb_quiet_us(const struct tcp_sock *tp)
 }
 
 /*
- * us that two segments take at the path's rate. A sample of one segment tells none; then it may be
- * the first flight on a slow line, which takes four round trips for them, unless one segment alone
- * is on its way.
+ * The same where the last sample was of one segment, such as a probe, and tells no rate. A window
+ * that is larger than the first one was carried whole, in a round trip or so, and not long ago:
+ * TCP takes back what is not used. A quarter of that rate is counted on. Else this may be the first
+ * flight on a slow line, which takes four round trips for two.
  */
+static u32 msb_apart_by_window_us(const struct tcp_sock *tp)
+{
+	const u32 srtt_8 = READ_ONCE(tp->srtt_us), cwnd = tcp_snd_cwnd(tp);
+
+	if (READ_ONCE(tp->packets_out) <= 1)
+		return 0;
+	return cwnd > TCP_INIT_CWND ? srtt_8 / cwnd : srtt_8 >> 1;
+}
+
+/* us that two segments take at the path's rate. */
 static u32 msb_apart_us(const struct tcp_sock *tp)
 {
 	const u32 delivered = READ_ONCE(tp->rate_delivered);
 	u64 us = 2ULL * READ_ONCE(tp->rate_interval_us);
 
-	if (delivered >= 2)
-		us = div_u64(us, delivered);
-	else
-		us = READ_ONCE(tp->packets_out) > 1 ? tp->srtt_us >> 1 : 0;
+	us = delivered >= 2 ? div_u64(us, delivered) : msb_apart_by_window_us(tp);
 	return min_t(u64, us, USEC_PER_SEC);
 }
 

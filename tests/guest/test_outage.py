@@ -53,6 +53,13 @@ def test_requests_go_on_at_once():
     assert row["carries"] < 2, row
 
 
+def test_a_probe_hides_no_rate():
+    """It is one segment, whose sample tells no rate: the window does, and the path is left as soon."""
+    row = measured("bpf_auto", "rr64", FASTER, "blackhole-data", away=1, after=1, seed=1)
+    assert row["delay"] < 0.34, row
+    assert row["given_up"] < 0.16, row
+
+
 def test_the_control():
     """Without it, gaps are long, and the path waits for TCP's own timer."""
     row = measured("bpf_minrtt:silence=0", "bulk", FASTER)
