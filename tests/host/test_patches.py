@@ -50,7 +50,7 @@ def test_git_takes_its_diff_whole(patch, tmp_path):
 @pytest.mark.parametrize("patch", PATCHES, ids=NAMES)
 def test_its_figures_are_those_of_the_page_that_it_names(patch):
     _, text = message(patch)
-    (page,) = re.findall(r"docs/design/\w+\.md", text)
+    (page,) = re.findall(r"docs/dev/\w+\.md", text)
     told = (TOP / page).read_text()
     figures = FIGURE.findall(text.partition("\nLink:")[0])
     assert figures
