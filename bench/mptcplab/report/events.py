@@ -21,18 +21,6 @@ NAMES = {"plain TCP": "TCP", "default": "default", "bpf_auto": "auto"}
 WIDTH = 8  # of a figure
 
 
-def condensed(result):
-    keys = ("scheduler", "load", "event", "victim", "seed", "gap", "delay")
-    rows = [{k: r.get(k) for k in keys} for r in result["results"]]
-    told = {k: result["arguments"][k] for k in ("mbit", "rtt", "times")}
-    return {k: result[k] for k in readme.FACTS} | told | {"results": rows}
-
-
-def worst(told, key, **where):
-    rows = [r for r in told["results"] if all(r[k] == v for k, v in where.items())]
-    return 1000 * max(r[key] for r in rows)
-
-
 def lines_of(told):
     words = readme.distinct(told["results"], "scheduler")
     events = readme.distinct(told["results"], "event")
@@ -43,7 +31,7 @@ def lines_of(told):
     for event in events:
         for victim, rtt in enumerate(told["rtt"]):
             figures = [
-                worst(told, key, load=load, event=event, victim=victim, scheduler=word)
+                readme.worst_ms(told, key, load=load, event=event, victim=victim, scheduler=word)
                 for load, (key, _) in LOADS.items()
                 for word in words
             ]
@@ -59,5 +47,5 @@ def lines_of(told):
 
 
 def write(result=None):
-    told = readme.kept(RESULT, result, condensed)
+    told = readme.kept(RESULT, result, readme.condensed_outage)
     readme.put(BEGIN, lines_of(told), PAGE)

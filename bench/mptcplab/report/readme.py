@@ -83,14 +83,14 @@ def told_lines(told):
 def condensed_outage(result):
     """What a reader is told of a result of `bench outage`."""
     keys = ("scheduler", "load", "event", "victim", "seed", "gap", "delay", "carries")
-    rows = [{k: r.get(k) for k in keys} for r in result["results"] if r["event"] == "blackhole"]
+    rows = [{k: r.get(k) for k in keys} for r in result["results"]]
     told = {k: result["arguments"][k] for k in ("mbit", "rtt", "times")}
     return {k: result[k] for k in FACTS} | told | {"results": rows}
 
 
 def worst_ms(told, key, **where):
     rows = [r for r in told["results"] if all(r[k] == v for k, v in where.items())]
-    return f"{1000 * max(r[key] for r in rows):.0f} ms"
+    return 1000 * max(r[key] for r in rows)
 
 
 def outage_lines(told):
@@ -100,7 +100,7 @@ def outage_lines(told):
     yield "|---" * (1 + len(head)) + "|"
     for word in distinct(told["results"], "scheduler"):
         row = [
-            worst_ms(told, key, scheduler=word, load=load, victim=victim)
+            f"{worst_ms(told, key, scheduler=word, load=load, event='blackhole', victim=victim):.0f} ms"
             for load, (key, _) in OUTAGE_LOADS.items()
             for victim in range(len(rtts))
         ]
