@@ -13,7 +13,8 @@
 /* A function whose decisions were recorded. */
 struct replayed {
 	const struct recording_function *function;
-	int own; /* the candidate that is it, as recorded; -1: not in this command */
+	bool decided; /* functions that were loaded, and decided nothing, are no candidates */
+	int own;      /* the candidate that is it, as recorded; -1: not in this command */
 };
 
 struct replaying {
@@ -61,17 +62,22 @@ static enum exit_code as_recorded(struct replaying *r, const struct replay_sched
 
 static enum exit_code take_function(struct replaying *r, const struct recording_function *f)
 {
-	const struct replay_sched *sched = replay_find(f->sched, strlen(f->sched));
-	struct replayed *as;
-
 	if (f->target != r->nr_functions)
 		return fail_on(EX_FAILED, r->file.path, NULL,
 			       "it is damaged: functions are missing");
 	r->function = grow(r->function, r->nr_functions, sizeof(*r->function));
-	as = &r->function[r->nr_functions++];
-	*as = (struct replayed){ .function = f, .own = -1 };
+	r->function[r->nr_functions++] = (struct replayed){ .function = f, .own = -1 };
+	return EX_OK;
+}
+
+static enum exit_code first_decision(struct replaying *r, struct replayed *by)
+{
+	const struct recording_function *f = by->function;
+	const struct replay_sched *sched = replay_find(f->sched, strlen(f->sched));
+
+	by->decided = true;
 	if (sched)
-		return as_recorded(r, sched, f->tunables, &as->own);
+		return as_recorded(r, sched, f->tunables, &by->own);
 	output_note("%s does not come with this command: nothing compares with its own decisions",
 		    f->sched);
 	return EX_OK;
@@ -108,30 +114,42 @@ static void tell(struct replaying *r, const struct candidate *c, const struct re
 	output_str(o, "instead", "%s", instead);
 }
 
-static void take_decision(struct replaying *r, const struct recording_item *item)
+static void decide_again(struct replaying *r, const struct mps_trace_rec *rec,
+			 const struct replayed *by)
 {
-	const struct mps_trace_rec *rec = &item->rec;
-	const struct recording_function *f;
 	unsigned int i;
 	__u64 answer;
 
+	for (i = 0; i < r->nr; i++) {
+		struct candidate *c = &r->candidate[i];
+
+		if (!c->words && (int)i != by->own)
+			continue;
+		if (!candidate_decide(c, by->function, rec, &answer))
+			tell(r, c, by->function, rec, answer);
+	}
+}
+
+static enum exit_code take_decision(struct replaying *r, const struct recording_item *item)
+{
+	const struct mps_trace_rec *rec = &item->rec;
+	enum exit_code ret = EX_OK;
+	struct replayed *by;
+
 	if (rec->head.target >= r->nr_functions)
-		return;
-	f = r->function[rec->head.target].function;
+		return EX_OK;
+	by = &r->function[rec->head.target];
 	r->decisions++;
 	if (!item->whole || !rec->head.has_state) {
 		r->glances += !item->whole;
 		r->stateless += item->whole;
-		return;
+		return EX_OK;
 	}
-	for (i = 0; i < r->nr; i++) {
-		struct candidate *c = &r->candidate[i];
-
-		if (!c->words && (int)i != r->function[rec->head.target].own)
-			continue;
-		if (!candidate_decide(c, f, rec, &answer))
-			tell(r, c, f, rec, answer);
-	}
+	if (!by->decided)
+		ret = first_decision(r, by);
+	if (ret == EX_OK)
+		decide_again(r, rec, by);
+	return ret;
 }
 
 static enum exit_code read_all_of(struct replaying *r)
@@ -146,7 +164,7 @@ static enum exit_code read_all_of(struct replaying *r)
 		if (item->kind == RECORDING_FUNCTION)
 			ret = take_function(r, item->function);
 		else if (item->kind == RECORDING_DECISION)
-			take_decision(r, item);
+			ret = take_decision(r, item);
 		if (ret != EX_OK)
 			break;
 	}

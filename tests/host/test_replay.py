@@ -103,7 +103,24 @@ def test_state_of_another_scheduler_goes_on(replay):
 def test_what_is_not_decided_again(replay):
     told = replay(header(), function(0), function(1, GLANCE, policy=b""), glance(1), end(1, 1))
     assert (told["decisions"], told["glances"]) == (1, 1)
-    assert told["schedulers"][0]["decisions"] == 0
+    assert told["schedulers"] == []
+
+
+def test_loaded_is_not_decided(replay):
+    """Other schedulers were loaded meanwhile, one of the same name and one from elsewhere."""
+    told = replay(
+        header(),
+        function(0, tunables=b"copy=0"),
+        function(1, sched=b"bpf_auto", policy=b"auto"),
+        function(2, sched=b"bpf_mine"),
+        function(3),
+        decision(send(1, 10 * MSS), TWO, number=3),
+        end(1, 1),
+    )
+    (recorded,) = told["schedulers"]
+    assert recorded["scheduler"] == "bpf_minrtt (as recorded)"
+    assert recorded["decisions"] == 1
+    assert not told.get("notes")
 
 
 def test_a_scheduler_of_somebody_else(replay):
