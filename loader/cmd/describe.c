@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "kernel/kern.h"
 #include "kernel/lock.h"
+#include "kernel/pin.h"
 #include "kernel/registry.h"
 #include "sched/reinject.h"
 #include "sched/steer_fields.h"

@@ -15,6 +15,7 @@
 #include "kernel/bridge.h"
 #include "kernel/lock.h"
 #include "kernel/netns.h"
+#include "kernel/pin.h"
 #include "kernel/registry.h"
 #include "sched/aux_progs.h"
 #include "sched/builtin.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/caps.h"
 #include "cmd/commands.h"
+#include "kernel/pin.h"
 #include "sched/leftovers.h"
 #include "sched/object.h"
 #include "sched/pindir.h"

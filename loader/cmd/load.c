@@ -2,6 +2,7 @@
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "kernel/lock.h"
+#include "kernel/pin.h"
 #include "kernel/registry.h"
 #include "sched/load.h"
 #include "sched/tunable_table.h"

@@ -12,12 +12,7 @@
 #include "cli/error.h"
 #include "model/types.h"
 
-#define BPFFS "/sys/fs/bpf"
-#define PIN_DIR BPFFS "/mptcp-sched"
 #define MAX_HOOKS 8
-
-/* Behind a scheduler's name in the pins of its clock and its other programs (aux_progs.h). */
-#define AUX_MARK '@'
 #define MAX_AUX_PROGS 16
 
 /* Whether data may travel twice, by a program that asks for it. */
@@ -70,12 +65,5 @@ const char *copies_name(enum copies copies);
 
 /* The program of a clock, by the id of its struct_ops map; 0: it is none. */
 __u32 clock_program(__u32 map_id);
-
-/* PIN_DIR/NAME */
-void pin_path(const char *name, char *buf, size_t size);
-/* Id of the struct_ops link pinned there, 0 if there is none. */
-__u32 pin_link_id(const char *path);
-bool pin_is_link(const char *path);
-bool is_bpffs(const char *path);
 
 #endif /* MPS_REGISTRY_H */

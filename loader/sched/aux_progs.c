@@ -10,6 +10,7 @@
 #include "cli/caps.h"
 #include "cli/util.h"
 #include "kernel/kern.h"
+#include "kernel/pin.h"
 #include "kernel/registry.h"
 #include "sched/aux_progs.h"
 

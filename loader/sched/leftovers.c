@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "cli/output.h"
 #include "kernel/kern.h"
+#include "kernel/pin.h"
 #include "sched/leftovers.h"
 
 #define MAX_NOTED 16

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "kernel/registry.h"
+#include "kernel/pin.h"
 #include "sched/link_holders.h"
 
 /* nftw() has no argument for its callback */

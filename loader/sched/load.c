@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/util.h"
+#include "kernel/pin.h"
 #include "kernel/registry.h"
 #include "sched/aux_progs.h"
 #include "sched/leftovers.h"

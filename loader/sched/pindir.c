@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include "cli/util.h"
+#include "kernel/pin.h"
 #include "sched/pindir.h"
 
 /* The device of the BPF file system that the first process has there; 0: none, or not known. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include "cli/error.h"
-#include "kernel/registry.h"
+#include "kernel/pin.h"
 
 #define PINS_OUT_OF_SIGHT                                                                \
 	"the machine's pins are out of sight: " BPFFS " of this mount namespace is not " \

@@ -12,7 +12,9 @@
 #include "cli/signals.h"
 #include "cli/util.h"
 #include "kernel/kern.h"
+#include "kernel/pin.h"
 #include "kernel/progmaps.h"
+#include "kernel/registry.h"
 #include "sched/pindir.h"
 #include "sched/reinject.h"
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include "cli/error.h"
 #include "kernel/netns.h"
-#include "kernel/registry.h"
+#include "kernel/pin.h"
 #include "common/reinject.h"
 
 /* No scheduler can have a name that begins like this. */

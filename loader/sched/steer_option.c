@@ -14,7 +14,7 @@
 #include "bpf/option.skel.h"
 #include "cli/caps.h"
 #include "cli/signals.h"
-#include "kernel/registry.h"
+#include "kernel/pin.h"
 #include "sched/pindir.h"
 #include "sched/steer_objects.h"
 #include "sched/steer_option.h"

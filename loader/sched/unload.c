@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "cli/util.h"
 #include "kernel/kern.h"
+#include "kernel/pin.h"
 #include "sched/aux_progs.h"
 #include "sched/link_holders.h"
 #include "sched/pindir.h"

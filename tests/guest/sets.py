@@ -22,7 +22,7 @@ SETS = {
 OF_THE_COMMAND = (
     "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter exporter_ui"
     " inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
-    " systemd trace trace_changes trace_top tunables watch"
+    " systemd trace trace_changes trace_loaded trace_top tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.

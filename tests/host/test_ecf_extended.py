@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import exact
 import headers
-import pytest
 from headers import ARRIVAL, GROW, RATE, done, finish, rate_of, verdict
 from hostlib import ACTIVE, CARRIED, LOSS, SNDBUF, WAIT, Path_
 from stateful import (
@@ -377,27 +376,3 @@ def test_carried_data_makes_no_difference(lib):
         other = replace(c, paths=[replace(p, flags=p.flags ^ CARRIED) for p in c.paths])
         before = ask(lib, snapshot, waiting, o)
         assert ask(lib, other.snapshot(), waiting, o) == before
-
-
-@pytest.mark.parametrize("start", [0, 1, (1 << 32) - 30_000])
-def test_a_writer_that_waits_has_as_much_again(start):
-    """Until 20 ms after it waited last; from the last idle time on; and nothing without it."""
-    lib = headers.plain("headers.c")
-    state = (headers.U64 * 2)()
-
-    def pending(ms, given, waits, unacked=1, part=1000):
-        now = (start + ms * 1000) % (1 << 32)
-        return lib.ecf_look_ahead(100, unacked, now, given, waits, part, state)
-
-    assert pending(0, 5000, 0, unacked=0) == 100
-    assert pending(1, 6000, 0) == 100
-    assert pending(2, 7000, 1) == 100 + 2000
-    assert pending(22, 9000, 0) == 100 + 4000
-    assert pending(23, 9000, 0) == 100
-    assert pending(24, 9000, 0) == 100
-    assert pending(25, 9500, 1) == 100 + 4500
-    assert pending(25, 9500, 1, part=125) == 100 + 4500 // 8
-    assert pending(25, 9500, 1, part=0) == 100
-    # what went before the connection was idle does not count
-    assert pending(26, 9500, 1, unacked=0) == 100
-    assert pending(27, 9600, 1) == 100 + 100

@@ -6,6 +6,7 @@ import pytest
 import test_steer as judge
 import test_steer_budget as budget
 import test_steer_loss as loss
+import test_steer_names as names
 from steering import suspects_of
 
 MUTANTS = {
@@ -181,7 +182,7 @@ MUTANTS = {
         "policy/steer.h",
         "& 1 ? 1 : 2;",
         "& 1 ? 1 : 1;",
-        judge.test_a_named_mode_has_its_scheduler_s_limits,
+        names.test_a_named_mode_has_its_scheduler_s_limits,
     ),
     "as-before": (
         "policy/steer.h",
@@ -199,19 +200,19 @@ MUTANTS = {
         "policy/match.h",
         "s->as_bkup == backup &&",
         "",
-        judge.test_a_row_is_kept_where_it_is_sure,
+        names.test_a_row_is_kept_where_it_is_sure,
     ),
     "a-row-without-a-route": (
         "policy/match.h",
         "if (!current || found & MPS_STEER_ROW_UNSURE)",
         "if (!current)",
-        judge.test_a_row_is_kept_where_it_is_sure,
+        names.test_a_row_is_kept_where_it_is_sure,
     ),
     "a-row-of-other-tables": (
         "policy/match.h",
         "return current && s",
         "return s",
-        judge.test_a_row_is_kept_where_it_is_sure,
+        names.test_a_row_is_kept_where_it_is_sure,
     ),
     "no-hysteresis": (
         "policy/match.h",
@@ -349,7 +350,7 @@ MUTANTS = {
         "state/steer_option.h",
         " | (names[i].word[1] ^ name->word[1])",
         "",
-        judge.test_what_an_option_asks_for,
+        names.test_what_an_option_asks_for,
     ),
 }
 
