@@ -3,7 +3,9 @@
  * mptcp-sched: loads, selects and watches MPTCP packet schedulers in BPF. This
  * file holds the table of commands; each of them is in a file of its own.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -266,6 +268,27 @@ static enum exit_code run(const struct command *cmd, const struct args *args)
 	return ret;
 }
 
+/* That is no failure of what was done. */
+static bool reader_is_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP);
+}
+
+/* Else a table that a full disk has cut would be taken for a whole one. */
+static enum exit_code said(const char *what, enum exit_code ret)
+{
+	ERROR_ABOUT("print", what);
+
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || reader_is_gone() || ret != EX_OK)
+		return ret;
+	return fail(EX_FAILED, "what was to be done is done; have it printed elsewhere",
+		    "not all of it could be written: %s",
+		    errno ? strerror(errno) : "the device is full, or failed");
+}
+
 /* Errors in the options themselves must be JSON as well, wherever --json stands. */
 static bool wants_json(int argc, char **argv)
 {
@@ -312,7 +335,7 @@ int main(int argc, char **argv)
 			printf(PROGRAM " " MPS_VERSION "\n");
 		else
 			print_help();
-		return EX_OK;
+		return said(args.version ? "the version" : "the help", EX_OK);
 	}
 	if (first == argc)
 		return fail(EX_USAGE, "`" PROGRAM " help` shows what there is", "no command given");
@@ -324,11 +347,11 @@ int main(int argc, char **argv)
 		return ret;
 	if (args.version) {
 		printf(PROGRAM " " MPS_VERSION "\n");
-		return EX_OK;
+		return said("the version", EX_OK);
 	}
 	if (args.help) {
 		print_command_help(cmd);
-		return EX_OK;
+		return said("the help", EX_OK);
 	}
-	return run(cmd, &args);
+	return said(cmd->name, run(cmd, &args));
 }

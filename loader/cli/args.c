@@ -242,6 +242,7 @@ static enum exit_code parse(struct args *args, const char *order, opt_set_t acce
 	size_t at = (size_t)snprintf(shorts, sizeof(shorts), "%s:", order);
 	unsigned int id, n = 0;
 	enum exit_code ret = EX_OK;
+	char letter[] = "-?";
 	int c;
 
 	for (id = 0; id < NR_OPTS; id++) {
@@ -260,8 +261,13 @@ static enum exit_code parse(struct args *args, const char *order, opt_set_t acce
 		if (c == ':')
 			return usage(argv[optind - 1], "this option needs a value", "");
 		id = c == '?' ? NR_OPTS : opt_id(c, accepted);
+		/* one of several letters: the word that has them is not over yet */
+		letter[1] = (char)optopt;
 		if (id == NR_OPTS)
-			return usage(argv[optind - 1], "no such option here", "");
+			return usage(optopt && opt_id(optopt, accepted) == NR_OPTS
+					     ? letter
+					     : argv[optind - 1],
+				     "no such option here", "");
 		ret = take_once(args, (enum opt_id)id);
 		if (ret == EX_OK)
 			ret = take(args, (enum opt_id)id, optarg);
