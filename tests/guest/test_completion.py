@@ -110,3 +110,19 @@ def test_nothing_where_nothing_can_be_meant():
     assert offered("mptcp-sched stats --watch ") == set()
     assert offered("mptcp-sched show ") == set()
     assert offered("mptcp-sched nosuch ") == set()
+
+
+def test_names_run_nothing(tmp_path):
+    """A device, a cgroup and a namespace may have been named by a container."""
+    bad = f"$(>ran{os.getpid()})"
+    device, cgroup = bad[:15], f"/sys/fs/cgroup/t-{bad}"
+    run("ip", "link", "add", device, "type", "dummy")
+    os.mkdir(cgroup)
+    try:
+        seen = offered("mptcp-sched steer path add device ", tmp_path)
+        assert "lo" in seen and device not in seen
+        assert not any("$" in w for w in offered("mptcp-sched steer option --cgroup /", tmp_path))
+    finally:
+        os.rmdir(cgroup)
+        run("ip", "link", "delete", device)
+    assert os.listdir(tmp_path) == []
