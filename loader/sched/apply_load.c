@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "cli/signals.h"
 #include "kernel/registry.h"
 #include "sched/apply.h"
 #include "sched/load.h"
+#include "sched/steer_keep.h"
 #include "sched/tunable_live.h"
-#include "sched/unload.h"
 
 enum exit_code apply_open(const struct apply *a, const struct config_line *l, struct object *o)
 {
@@ -64,6 +65,35 @@ enum exit_code apply_change_load(struct apply *a, const struct config_line *l)
 	return ret;
 }
 
+static enum exit_code reload_line(const struct config_line *l)
+{
+	const struct settings settings = { (const char *const *)l->word, l->nr_words };
+
+	return reload_sched(l->key, &settings);
+}
+
+/* Steering's tables and options stay: nobody asked for their end. */
+static enum exit_code reload_steer(const struct apply *a, const struct config_line *l)
+{
+	struct steer_kept kept;
+	enum exit_code ret;
+	sigset_t before;
+
+	steer_keep(&kept);
+	if (!kept.tables && !a->tables)
+		return fail(EX_FAILED,
+			    "write them to [paths] and [rules], or unload it with --force first",
+			    "the rules and paths of what is loaded would be lost: it is of another "
+			    "version");
+	signals_hold(&before);
+	ret = reload_line(l);
+	if (ret == EX_OK)
+		ret = steer_put_back(&kept);
+	signals_let(&before);
+	steer_kept_free(&kept);
+	return ret;
+}
+
 static enum exit_code change_reload(struct apply *a, const struct config_line *l, const char *name,
 				    const char *why)
 {
@@ -73,11 +103,8 @@ static enum exit_code change_reload(struct apply *a, const struct config_line *l
 
 	snprintf(detail, sizeof(detail), "(%s)", why);
 	row = apply_add_row(a, l, "unload and load", detail);
-	if (!a->dry_run) {
-		ret = unload_sched(name, true);
-		if (ret == EX_OK)
-			ret = load_line(l);
-	}
+	if (!a->dry_run)
+		ret = strcmp(name, STEER_SCHEDULER) ? reload_line(l) : reload_steer(a, l);
 	apply_finish_row(a, row, ret);
 	return ret;
 }

@@ -17,6 +17,7 @@
 #include "sched/load.h"
 #include "sched/object.h"
 #include "sched/pindir.h"
+#include "sched/unload.h"
 
 #define HINT_LIST "`" PROGRAM " list` shows what there is"
 
@@ -134,69 +135,133 @@ static enum exit_code start(struct object *o, const char *path, enum copies *cop
 	return ret;
 }
 
-static enum exit_code load_object(struct object *o, const struct settings *settings)
+/* What stands where it is to be registered and pinned: nothing, but for leftovers, which go. */
+static enum exit_code check_place(const struct object *o, char *path, size_t size)
 {
-	char path[128];
-	enum copies copies;
-	enum exit_code ret;
-	unsigned int i;
-	bool can_ask;
+	enum exit_code ret = check_name(o);
 
-	for (i = 0; i < settings->nr; i++) {
-		ret = object_set(o, settings->word[i]);
-		if (ret != EX_OK)
-			return ret;
-	}
-	ret = check_name(o);
 	if (ret == EX_OK)
 		ret = pindir_require();
-	pin_path(o->name, path, sizeof(path));
+	pin_path(o->name, path, size);
 	if (ret == EX_OK)
 		ret = check_pin(path);
 	if (ret != EX_OK)
 		return ret;
-	can_ask = aux_progs_choose(o);
 	leftovers_remove(o->name);
-	ret = aux_progs_check_pins(o);
-	if (ret != EX_OK)
-		return ret;
+	return aux_progs_check_pins(o);
+}
+
+/* The kernel has its programs, and does nothing with them. */
+static enum exit_code load_programs(struct object *o)
+{
 	/* a user's object in section .struct_ops: with a link it can be pinned as well */
 	bpf_map__set_map_flags(o->ops, bpf_map__map_flags(o->ops) | BPF_F_LINK);
 	if (o->clock)
 		bpf_map__set_map_flags(o->clock, bpf_map__map_flags(o->clock) | BPF_F_LINK);
 	error_watch_libbpf();
-	if (bpf_object__load(o->bpf))
-		return explain_load(errno);
-	ret = start(o, path, &copies);
-	if (ret != EX_OK)
-		return ret;
-	output_str(output_root(), "copies", "%s", copies_name(copies));
-	if (!can_ask)
-		output_note("%s makes no copies of data: they take the kfunc " RETRANS_KFUNC
-			    " of the bridge module; %s, then unload %s and load it again (%s)",
-			    o->name, kern_retrans_trouble()->todo, o->name,
-			    kern_retrans_trouble()->why);
-	return EX_OK;
+	return bpf_object__load(o->bpf) ? explain_load(errno) : EX_OK;
 }
 
-enum exit_code load_sched(const char *what, const struct settings *settings, char *name)
+static enum exit_code begin(struct object *o, const char *path)
 {
-	ERROR_ABOUT(NULL, what);
-	struct object o;
-	struct kern k;
+	enum copies copies;
+	enum exit_code ret = start(o, path, &copies);
+
+	if (ret == EX_OK)
+		output_str(output_root(), "copies", "%s", copies_name(copies));
+	return ret;
+}
+
+static void note_no_copies(const struct object *o)
+{
+	output_note("%s makes no copies of data: they take the kfunc " RETRANS_KFUNC
+		    " of the bridge module; %s, then unload %s and load it again (%s)",
+		    o->name, kern_retrans_trouble()->todo, o->name, kern_retrans_trouble()->why);
+}
+
+static enum exit_code load_object(struct object *o)
+{
+	const bool can_ask = aux_progs_choose(o);
+	char path[128];
+	enum exit_code ret = check_place(o, path, sizeof(path));
+
+	if (ret == EX_OK)
+		ret = load_programs(o);
+	if (ret == EX_OK)
+		ret = begin(o, path);
+	if (ret == EX_OK && !can_ask)
+		note_no_copies(o);
+	return ret;
+}
+
+static enum exit_code reload_object(struct object *o)
+{
+	const bool can_ask = aux_progs_choose(o);
+	enum exit_code ret = load_programs(o);
+	sigset_t before;
+	char path[128];
+
+	if (ret != EX_OK)
+		return ret;
+	/* begun is done, or a namespace would be left with the name of none */
+	signals_hold(&before);
+	ret = unload_sched(o->name, true);
+	if (ret == EX_OK)
+		ret = check_place(o, path, sizeof(path));
+	if (ret == EX_OK)
+		ret = begin(o, path);
+	signals_let(&before);
+	if (ret == EX_OK && !can_ask)
+		note_no_copies(o);
+	return ret;
+}
+
+static enum exit_code open_and_set(struct object *o, const char *what,
+				   const struct settings *settings)
+{
 	enum exit_code ret;
+	struct kern k;
+	unsigned int i;
 
 	/* what can be wrong with the words is told before the kernel is touched */
 	if (!builtin_find(what) && !is_there(what))
 		return fail(EX_FAILED, HINT_LIST, "no such scheduler or file");
 	ret = kern_require(&k);
 	if (ret == EX_OK)
-		ret = open_object(&o, what, k.form);
+		ret = open_object(o, what, k.form);
 	if (ret != EX_OK)
 		return ret;
-	ret = load_object(&o, settings);
+	for (i = 0; ret == EX_OK && i < settings->nr; i++)
+		ret = object_set(o, settings->word[i]);
+	if (ret != EX_OK)
+		object_close(o);
+	return ret;
+}
+
+enum exit_code load_sched(const char *what, const struct settings *settings, char *name)
+{
+	ERROR_ABOUT(NULL, what);
+	struct object o;
+	enum exit_code ret = open_and_set(&o, what, settings);
+
+	if (ret != EX_OK)
+		return ret;
+	ret = load_object(&o);
 	if (ret == EX_OK)
 		snprintf(name, MPS_NAME_LEN, "%s", o.name);
+	object_close(&o);
+	return ret;
+}
+
+enum exit_code reload_sched(const char *what, const struct settings *settings)
+{
+	ERROR_ABOUT(NULL, what);
+	struct object o;
+	enum exit_code ret = open_and_set(&o, what, settings);
+
+	if (ret != EX_OK)
+		return ret;
+	ret = reload_object(&o);
 	object_close(&o);
 	return ret;
 }

@@ -16,5 +16,10 @@ struct settings {
  * stays behind. name takes what it is registered as.
  */
 enum exit_code load_sched(const char *what, const struct settings *settings, char *name);
+/*
+ * The same in the place of the one that is registered by its name, which goes when the kernel has
+ * taken the new one's programs, not before.
+ */
+enum exit_code reload_sched(const char *what, const struct settings *settings);
 
 #endif /* MPS_LOAD_H */

@@ -3,8 +3,10 @@
 
 import pytest
 from command import ok, sched
-from tables import NAME, lines, steer
-from test_apply import apply, conf, own, told
+from tables import ACCOUNTS, NAME, lines, steer
+from test_apply import apply, conf, own, told, values
+from test_registration import INSTALLED
+from test_steer_option import Cgroup
 
 __all__ = ["conf"]
 
@@ -125,3 +127,45 @@ def test_by_hand_it_is_the_same(conf):
         kind, rest = line.split(" ", 1)
         steer(f"{kind} add {rest}")
     assert told(apply(conf(TEXT))) == []
+
+
+@pytest.fixture
+def cgroup():
+    made = Cgroup()
+    yield made
+    made.close()
+
+
+def test_what_was_set_at_run_time_outlives_a_reload(conf, cgroup):
+    """Tables and options that the file does not mention, and what the accounts have."""
+    ok("load", NAME, "--set", "copy=0")
+    for line in LINES.splitlines():
+        kind, rest = line.split(" ", 1)
+        steer(f"{kind} add {rest}")
+    steer(f"option --cgroup {cgroup.name}")
+    before = steer("path list")["paths"]
+    done = apply(conf(f"[load]\n{NAME} =\n"))
+    assert told(done) == [("unload and load", NAME)]
+    assert values(NAME)["copy"] == 1
+    assert rows() == LINES
+    assert steer("path list")["paths"] == before
+    assert [o["cgroup"] for o in steer("option")["cgroups"]] == [cgroup.name]
+    ACCOUNTS.unlink()
+
+
+def test_the_old_one_goes_when_the_new_one_is_taken(conf, tmp_path, suffix):
+    """An object that the kernel refuses costs nobody his scheduler."""
+    other = tmp_path / "other.bpf.o"
+    built = (INSTALLED / f"bpf_rr{suffix}").read_bytes()
+    kfunc = b"mptcp_subflow_set_scheduled\0"
+    assert kfunc in built
+    other.write_bytes(built.replace(kfunc, b"mptcp_subflow_set_sometimes\0"))
+    ok("load", "bpf_rr", "--set", "copy=0")
+    path = conf(f"[load]\n{other} =\n[root]\nscheduler = bpf_rr\n")
+    result = sched("--json", "apply", "--config", path)
+    assert result.code == 1 and "mptcp_subflow_set_sometimes" in result.error["reason"]
+    assert [(c["change"], c["done"]) for c in result.data["changes"]] == [
+        ("unload and load", False),
+        ("use in", True),
+    ]
+    assert values("bpf_rr")["copy"] == 0
