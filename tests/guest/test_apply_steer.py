@@ -149,7 +149,7 @@ def test_what_was_set_at_run_time_outlives_a_reload(conf, cgroup):
     assert values(NAME)["copy"] == 1
     assert rows() == LINES
     assert steer("path list")["paths"] == before
-    assert [o["cgroup"] for o in steer("option")["cgroups"]] == [cgroup.name]
+    assert steer("option")["cgroups"] == [cgroup.name]
     ACCOUNTS.unlink()
 
 
