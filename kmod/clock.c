@@ -76,6 +76,17 @@ static void msb_on_segment(void *unused, struct sock *sk, msb_probed *skb)
 	rcu_read_unlock();
 }
 
+/* By another link to the same map. */
+static bool msb_clock_ticks(const struct mptcp_sched_clock *clock)
+{
+	const struct mptcp_sched_clock *other;
+
+	list_for_each_entry(other, &msb_clocks, list)
+		if (other == clock)
+			return true;
+	return false;
+}
+
 static int msb_clock_reg(void *kdata, struct bpf_link *link)
 {
 	struct mptcp_sched_clock *clock = kdata;
@@ -84,7 +95,9 @@ static int msb_clock_reg(void *kdata, struct bpf_link *link)
 	/* as the kernel's headers declare it; what it is by BTF features.sh has looked at */
 	check_trace_callback_type_tcp_probe(msb_on_segment);
 	mutex_lock(&msb_clocks_lock);
-	if (list_empty(&msb_clocks))
+	if (msb_clock_ticks(clock))
+		err = -EEXIST;
+	else if (list_empty(&msb_clocks))
 		err = tracepoint_probe_register(msb_tcp_probe, msb_on_segment, NULL);
 	if (!err)
 		list_add_tail_rcu(&clock->list, &msb_clocks);

@@ -120,7 +120,8 @@ int msb_reg(void *kdata, struct bpf_link *link)
 
 	mutex_lock(&msb_ops_lock);
 	o = msb_add_ops(ops);
-	if (o)
+	/* a map may be linked again, as long as it is there: then the entry has its program */
+	if (o && own != msb_hook)
 		WRITE_ONCE(o->program, MSB_PROGRAM(ops));
 	mutex_unlock(&msb_ops_lock);
 	if (!o)

@@ -131,8 +131,8 @@ class Object:
         names = [n for n, m in self._maps() if _map_type(m) == MAP_TYPE_STRUCT_OPS]
         assert name in names, f"{name} is none of {names}"
         for other, at in self._maps():
-            if other in names and other != name:
-                _autocreate(at, False)
+            if other in names:
+                _autocreate(at, other == name)
 
     def _keep(self, link, what):
         if not link:
