@@ -48,6 +48,29 @@
 #define MSB_TIMER_FIELD(F) F(inet_connection_sock, icsk_retransmit_timer)
 #endif
 
+/* Of a subflow's retransmission: msb_expires_in(), inet_csk_reset_xmit_timer() */
+#if defined(MSB_HAVE_TIMEOUT_EXPIRES)
+#define MSB_TCP_TIMER_FIELDS(F) F(sock, tcp_retransmit_timer)
+#elif defined(MSB_HAVE_ICSK_TIMEOUT)
+#define MSB_TCP_TIMER_FIELDS(F) F(inet_connection_sock, icsk_retransmit_timer)
+#else
+#define MSB_TCP_TIMER_FIELDS(F)                        \
+	F(inet_connection_sock, icsk_retransmit_timer) \
+	F(inet_connection_sock, icsk_timeout)
+#endif
+
+/* tcp_under_memory_pressure() */
+#ifdef CONFIG_MEMCG
+#define MSB_MEMCG_FIELD(F) F(sock, sk_memcg)
+#else
+#define MSB_MEMCG_FIELD(F)
+#endif
+#ifdef sk_bypass_prot_mem
+#define MSB_BYPASS_FIELD(B) B(sock_common, skc_bypass_prot_mem)
+#else
+#define MSB_BYPASS_FIELD(B)
+#endif
+
 /* layout.c: by the kernel's headers that the module was built with */
 #define MSB_HEADER_FIELDS(F, B)                   \
 	F(sock_common, skc_family)                \
@@ -61,11 +84,17 @@
 	F(sock, sk_wmem_queued)                   \
 	F(sock, sk_write_queue)                   \
 	F(sock, tcp_rtx_queue)                    \
+	MSB_MEMCG_FIELD(F)                        \
+	MSB_BYPASS_FIELD(B)                       \
+	MSB_TCP_TIMER_FIELDS(F)                   \
+	F(timer_list, expires)                    \
 	F(inet_connection_sock, icsk_backoff)     \
 	F(inet_connection_sock, icsk_pending)     \
 	F(inet_connection_sock, icsk_retransmits) \
 	F(inet_connection_sock, icsk_rto)         \
 	F(inet_connection_sock, icsk_ulp_data)    \
+	F(sk_buff, active_extensions)             \
+	F(sk_buff, extensions)                    \
 	F(sk_buff, skb_mstamp_ns)                 \
 	F(tcp_sock, delivered_mstamp)             \
 	F(tcp_sock, mdev_us)                      \
@@ -78,6 +107,7 @@
 	F(tcp_sock, is_mptcp)                     \
 	F(tcp_sock, mss_cache)                    \
 	B(tcp_sock, nonagle)                      \
+	F(tcp_sock, snd_cwnd)                     \
 	F(tcp_sock, snd_cwnd_stamp)               \
 	F(tcp_sock, snd_nxt)                      \
 	F(tcp_sock, write_seq)                    \

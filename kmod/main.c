@@ -123,7 +123,9 @@ static int msb_check_series(void)
 static int msb_check_btf(void)
 {
 	struct btf *btf = NULL;
-	s32 id = msb_call(bpf_find_btf_id)("bpf_iter_mptcp_subflow_kern", BTF_KIND_STRUCT, &btf);
+	/* a type that no kernel has itself, or vmlinux would answer */
+	s32 id = msb_call(bpf_find_btf_id)("bpf_struct_ops_mptcp_sched_clock", BTF_KIND_STRUCT,
+					   &btf);
 
 	if (id < 0) {
 		pr_err("this module has no BTF that the kernel takes: it was built without this kernel's vmlinux; build it again (docs/use/troubleshooting.md)\n");
