@@ -119,6 +119,13 @@ extern struct workqueue_struct *msb_wq;
 int msb_start_requests(void);
 void msb_stop_requests(void);
 
+/* A subflow that was given up, and when it had last answered, in us: no two are the same. */
+struct msb_silence {
+	const struct sock *ssk;
+	u64 since;
+};
+#define MSB_SILENCES 8
+
 /* pool.c */
 struct msb_request {
 	union {
@@ -126,8 +133,10 @@ struct msb_request {
 		struct list_head free;
 	};
 	struct sock *sk;
-	u32 slack_us;	  /* of a watch */
-	u64 silent_since; /* likewise: of the subflow given up last, when it last answered */
+	/* of a watch: */
+	u32 slack_us;
+	u32 nr_silent;
+	struct msb_silence silent[MSB_SILENCES]; /* the last ones */
 };
 
 int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us);

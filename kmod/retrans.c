@@ -263,7 +263,7 @@ int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long d
 	set_bit(bit, msb_flags((struct mptcp_sock *)sk));
 	r->sk = sk;
 	r->slack_us = slack_us;
-	r->silent_since = 0;
+	r->nr_silent = 0;
 	INIT_DELAYED_WORK(&r->work, run);
 	atomic_inc(&msb_requests);
 	queue_delayed_work(msb_wq, &r->work, delay);

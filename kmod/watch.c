@@ -167,6 +167,16 @@ static bool msb_has_other(struct mptcp_sock *msk, const struct mptcp_subflow_con
 	return false;
 }
 
+static bool msb_is_known(const struct msb_request *r, const struct msb_silence *s)
+{
+	u32 i;
+
+	for (i = 0; i < min_t(u32, r->nr_silent, MSB_SILENCES); i++)
+		if (r->silent[i].ssk == s->ssk && r->silent[i].since == s->since)
+			return true;
+	return false;
+}
+
 /*
  * The rounds are as good as over: the next pass gives it up. Not twice for the same silence: where
  * only data is lost, what the peer says of other things takes the subflow back each time, while
@@ -176,13 +186,16 @@ static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *su
 			struct msb_request *r)
 {
 	const struct sock *ssk = msb_subflow_ssk(subflow);
-	const u64 since = READ_ONCE(tcp_sk(ssk)->delivered_mstamp);
+	const struct msb_silence silence = {
+		.ssk = ssk,
+		.since = READ_ONCE(tcp_sk(ssk)->delivered_mstamp),
+	};
 
-	if (r->silent_since == since)
+	if (msb_is_known(r, &silence))
 		return;
 	if (!msb_count_rounds(subflow, rounds, READ_ONCE(tcp_sk(ssk)->rcv_tstamp)))
 		return;
-	r->silent_since = since;
+	r->silent[r->nr_silent++ % MSB_SILENCES] = silence;
 	if (!test_and_set_bit(msb_work_rtx, msb_flags(msk)))
 		msb_call(mptcp_schedule_work)((struct sock *)msk);
 }
@@ -194,7 +207,8 @@ static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 	struct list_head *head = msb_conn_list(msk), *pos;
 	long left, next = MAX_SCHEDULE_TIMEOUT;
 
-	if (!rounds || inet_sk_state_load((struct sock *)msk) == TCP_CLOSE ||
+	/* the core counts to 255, and never gives up who has to have as many */
+	if (!rounds || rounds >= U8_MAX || inet_sk_state_load((struct sock *)msk) == TCP_CLOSE ||
 	    test_bit(msb_fallback_done, msb_flags(msk)))
 		return 0;
 	list_for_each(pos, head)
