@@ -113,7 +113,7 @@ static __always_inline __u32 mps_snap_flags(struct mptcp_subflow_context *subflo
 /* How long nothing was sent, in jiffies; 0 while something is on its way or waits. */
 static __always_inline __u32 mps_idle_for(const struct tcp_sock *tp, __u32 jiffies)
 {
-	return (tp->write_seq == tp->snd_una) * (jiffies - tp->lsndtime);
+	return (tp->write_seq == tp->snd_una) * mps_elapsed(jiffies, tp->lsndtime);
 }
 
 /* tcp_slow_start_after_idle_check(), include/net/tcp.h */

@@ -117,7 +117,7 @@ MPS_FN __u32 mps_route_queue(__u64 route, __u32 mapping, __u32 mss, __u32 unsent
 	struct dst_entry *dst = bpf_core_cast((void *)route, struct dst_entry);
 	struct netdev_queue *txq;
 	struct Qdisc *q;
-	__u32 held = 0;
+	__s32 held = 0;
 
 	if (!route)
 		return own;
@@ -126,8 +126,9 @@ MPS_FN __u32 mps_route_queue(__u64 route, __u32 mapping, __u32 mss, __u32 unsent
 	if (!q || !q->enqueue)
 		return own;
 	if (bpf_core_field_exists(txq->dql))
-		held = txq->dql.num_queued - txq->dql.num_completed;
-	return mps_qdisc_len(q) + (held + mss - 1) / (mss ?: 1);
+		held = (__s32)(txq->dql.num_queued - txq->dql.num_completed);
+	/* without the queue's lock: what was completed meanwhile may be more */
+	return mps_qdisc_len(q) + (held > 0 ? ((__u32)held + mss - 1) / (mss ?: 1) : 0);
 }
 
 static __always_inline __u32 mps_socket_queue(struct sock *sk, const struct tcp_sock *tp)

@@ -171,6 +171,17 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 }
 
 /*
+ * Jiffies since `last`. What happened up to a second after `now` was read, which a decision does
+ * not hold off, is 0 and no time of weeks.
+ */
+static __always_inline __u32 mps_elapsed(__u32 now, __u32 last)
+{
+	const __u32 passed = now - last;
+
+	return passed * (__u32)(((__u64)passed + 1000) >> 32 ^ 1);
+}
+
+/*
  * tcp_cwnd_restart(), net/ipv4/tcp_output.c: TCP lowers the window of a subflow
  * that was idle for longer than its RTO, but only once data is queued on it.
  * A decision that is made just before has to know. idle, rto: jiffies.

@@ -74,6 +74,7 @@ STORE = {
     "window_glanced": (None, P, U32),
     "window_for_clock": (U32, P, U32),
     "memo_size": (U32,),
+    "elapsed": (U32, U32, U32),
     "idle_cwnd": (U32, U32, U32, U32),
     "idle_rtt": (U32, U32, U32, U32, U32),
 }

@@ -145,6 +145,11 @@ __u32 completed(const __u32 given[6], const struct mps_path *path, __u32 words[7
 	return p.flags;
 }
 
+__u32 elapsed(__u32 now, __u32 last)
+{
+	return mps_elapsed(now, last);
+}
+
 __u32 idle_cwnd(__u32 cwnd, __u32 idle, __u32 rto)
 {
 	return mps_idle_cwnd(cwnd, idle, rto);

@@ -313,6 +313,20 @@ def test_penalties_by_hand(lib):
     assert lib.penalise(state, rtt, UNKNOWN - 1, 1, 0) > 0
 
 
+def test_what_happened_after_the_clock_was_read(lib):
+    for now, last, right in (
+        (5000, 4000, 1000),
+        (5000, 5000, 0),
+        (5000, 5001, 0),
+        (5000, 6000, 0),
+        (5000, 6001, UNKNOWN - 1000),
+        (0, UNKNOWN, 1),
+        (UNKNOWN, 0, 0),
+        (1 << 31, 0, 1 << 31),
+    ):
+        assert lib.elapsed(now, last) == right, (now, last)
+
+
 @pytest.mark.parametrize(
     ("cwnd", "idle", "rto", "right"),
     [
