@@ -145,7 +145,7 @@ static __always_inline __u32 mps_account_at(struct sock *ssk, const struct tcp_s
 		return 0;
 	a = bpf_sk_storage_get(&mps_seen_v2, ssk, NULL, 0);
 	how |= !a * MPS_ACCOUNT_OLDER;
-	if (!a)
+	if (!a && (how & MPS_ACCOUNT_DECIDES || mps_tracepoints_allocate()))
 		a = bpf_sk_storage_get(&mps_seen_v2, ssk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
 	if (!a || !context)
@@ -174,7 +174,7 @@ static __always_inline int mps_account_state(struct sock *sk, int state)
 	if (state != TCP_CLOSE && state != TCP_SYN_SENT && state != TCP_ESTABLISHED)
 		return 0;
 	if (state == TCP_ESTABLISHED && sk->sk_protocol == IPPROTO_TCP && tp->is_mptcp &&
-	    mps_steer_table())
+	    mps_tracepoints_allocate() && mps_steer_table())
 		begins = BPF_SK_STORAGE_GET_F_CREATE;
 	a = bpf_sk_storage_get(&mps_seen_v2, sk, NULL, begins);
 	if (!a)

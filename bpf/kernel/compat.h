@@ -53,6 +53,15 @@ static __always_inline void mps_learn_passes(bool should, bool did)
 		mps_passes_seen--;
 }
 
+/*
+ * May a program in a tracepoint have storage made? With PREEMPT_RT tracepoints run with preemption
+ * off before 7.x, and the allocator's locks sleep.
+ */
+static __always_inline bool mps_tracepoints_allocate(void)
+{
+	return !bpf_core_field_exists(struct spinlock___rt, lock);
+}
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #ifdef MPS_PRE615
 struct mptcp_sched_data {

@@ -161,6 +161,15 @@ struct mptcp_subflow_context {
 	__u8 stale_count;
 };
 
+/* A lock that sleeps: only with PREEMPT_RT. */
+struct rt_mutex_base {
+	void *owner;
+};
+
+struct spinlock___rt {
+	struct rt_mutex_base lock;
+};
+
 #pragma clang attribute pop
 
 #endif /* MPS_BPF_KERNEL_H */
