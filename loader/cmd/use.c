@@ -6,6 +6,7 @@
 #include "sched/builtin.h"
 #include "sched/select.h"
 #include "sched/tunable_table.h"
+#include "sched/unload.h"
 #include "sched/usage.h"
 
 static const struct output_col all_cols[] = {
@@ -124,6 +125,9 @@ enum exit_code cmd_use(const struct args *args)
 		return ret;
 	netns_read(&u.namespaces);
 	ret = args->all_netns ? use_all(&u.namespaces, name, args) : use_one(&ns, name, args);
+	/* nobody has it: what it was loaded for has not come about */
+	if (ret != EX_OK && loaded && !args->all_netns)
+		unload_sched(name, false);
 	if (ret == EX_OK || args->all_netns) {
 		output_str(output_root(), "scheduler", "%s", name);
 		output_flag(output_root(), "loaded", loaded);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A command that is ended between two of its steps: all of it is done, or none, or it is told."""
 
+import json
 import os
 import re
 
@@ -119,3 +120,14 @@ def test_early_copies_are_on_or_nothing_is_attached(before, net):
     (row,) = (n for n in ok("show")["namespaces"] if n["inode"] == net.inode)
     assert left == ({"@reinject"} if row["reinject"] else set())
     ok("use", "default", "--netns", net.name)
+
+
+def test_what_cannot_be_selected_is_not_loaded(net):
+    """The setting is read-only: then nothing has changed, and no scheduler stays that nobody has."""
+    shell = (
+        "mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && "
+        f"exec mptcp-sched --json use bpf_rr --netns {net.name}"
+    )
+    done = run("unshare", "--mount", "sh", "-c", shell, check=False)
+    assert done.returncode > 0 and "Read-only" in json.loads(done.stderr)["error"]["reason"]
+    assert available() == {"default"} and net.scheduler == "default"

@@ -4,11 +4,15 @@
 The measures are those of `bench outage`, over 20 Mbit/s with 20 and 60 ms.
 """
 
+import contextlib
 import functools
 
 import pytest
 from mptcplab import schedulers
 from mptcplab.benchmarks import outage
+from mptcplab.lab import outage as events
+from mptcplab.lab import transfer
+from mptcplab.lab.netlab import Lab
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
@@ -65,3 +69,25 @@ def test_the_control():
     row = measured("bpf_minrtt:silence=0", "bulk", FASTER)
     assert row["gap"] > 0.4, row
     assert row["carries"] is None or row["carries"] > 2, row
+
+
+@contextlib.contextmanager
+def both(lab, event):
+    with events.EVENTS[event](lab, 0) as one, events.EVENTS[event](lab, 1) as other:
+        yield tuple(lambda a=a, b=b: (a(), b()) for a, b in zip(one, other, strict=True))
+
+
+def test_two_silent_ones_are_given_up_once_each(monkeypatch):
+    """Requests come by them, and each takes its subflow back: what it owes is elsewhere already."""
+    monkeypatch.setitem(events.EVENTS, "both", lambda lab, _: both(lab, "blackhole-data"))
+    choice, given_up = schedulers.Choice("bpf_minrtt"), []
+    with Lab(outage.paths_of((20, 20, 20), (20, 30, 40), 1)) as lab, contextlib.ExitStack() as stack:
+        for role in ("client", "server"):
+            schedulers.use(lab, choice, role)
+        ends = stack.enter_context(transfer.connection(lab))
+        log = events.run(
+            *(lab, ends, events.LOADS["rr64"], "both", 0, (2, 4, 1)),
+            lambda: given_up.append(lab.mib("server")["SubflowStale"]),
+        )
+    assert not log["error"] and not log["wrong"]
+    assert given_up == [2]
