@@ -13,11 +13,18 @@
 #define HINT_FOREIGN "it is written by this command alone: move it away to begin anew"
 #define HINT_DISK "see to it that it can be written; what is counted stays in the kernel"
 
+/* The machine's, not that of whoever runs the command: a period is the same for all of them. */
+#ifndef LOCAL_TIME
+#define LOCAL_TIME ":/etc/localtime"
+#endif
+
 static __s32 today(void)
 {
 	const time_t now = time(NULL);
 	struct tm tm;
 
+	setenv("TZ", LOCAL_TIME, 1);
+	tzset();
 	if (!localtime_r(&now, &tm))
 		return 0;
 	return mps_date_days((struct mps_date){ tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday });

@@ -24,8 +24,7 @@ class Machine:
         lib.load()
 
     def zone(self, name):
-        os.environ["TZ"] = name
-        time.tzset()
+        (ctypes.c_char * 64).in_dll(self.lib, "zone").value = name.encode()
 
     def clock(self, utc):
         at = calendar.timegm(time.strptime(utc, "%Y-%m-%d %H:%M:%S"))
@@ -180,6 +179,18 @@ def test_days_in_summer_and_winter(machine, zone, before, after, since):
     machine.count("lte", 6)
     machine.lib.save_all()
     assert machine.bytes("lte") == (6, 0)
+
+
+def test_whoever_asks(machine, monkeypatch):
+    """A period begins by the machine's clock, not at midnight of the user who runs the command."""
+    machine.zone("Europe/Berlin")
+    machine.clock("2026-11-26 12:00:00")
+    machine.tables(("lte", DAY, 1, 100))
+    machine.count("lte", 5)
+    monkeypatch.setenv("TZ", "Pacific/Auckland")  # where it is the next day
+    time.tzset()
+    assert machine.lib.save_all() == 0
+    assert (machine.bytes("lte"), machine.since("lte")) == ((5, 0), "2026-11-26")
 
 
 def test_a_machine_that_moves(machine):
