@@ -24,6 +24,7 @@ static struct cgroup {
 	char *path;
 } *cgroups;
 static unsigned int nr_cgroups;
+static bool all_seen;
 
 /* Levels are counted from the root of the hierarchy, and ids are those of cgroup v2. */
 static bool is_root_of_all(struct steer_why *why)
@@ -46,24 +47,36 @@ static int note_cgroup(const char *path, const struct stat *st, int type, struct
 {
 	const char *below = path + strlen(CGROUPS);
 
-	if ((type != FTW_D && type != FTW_DNR) || !*below)
+	/* what is in it, or what it is, cannot be looked at */
+	if (type == FTW_DNR || type == FTW_NS)
+		all_seen = false;
+	if (type != FTW_D && type != FTW_DNR)
 		return 0;
 	cgroups = grow(cgroups, nr_cgroups, sizeof(*cgroups));
 	cgroups[nr_cgroups].id = st->st_ino;
-	cgroups[nr_cgroups].path = strdup(below);
+	cgroups[nr_cgroups].path = strdup(*below ? below : "/");
 	if (!cgroups[nr_cgroups++].path)
 		out_of_memory();
 	return 0;
 }
 
+/* A walk ends at a directory that goes meanwhile. */
+static void walk(void)
+{
+	struct steer_why why;
+
+	all_seen = is_root_of_all(&why);
+	if (all_seen && nftw(CGROUPS, note_cgroup, 16, FTW_PHYS | FTW_MOUNT))
+		all_seen = false;
+}
+
 static const struct cgroup *find_cgroup(__u64 id)
 {
 	static bool looked;
-	struct steer_why why;
 	unsigned int i;
 
-	if (!looked && is_root_of_all(&why))
-		nftw(CGROUPS, note_cgroup, 16, FTW_PHYS | FTW_MOUNT);
+	if (!looked)
+		walk();
 	looked = true;
 	for (i = 0; i < nr_cgroups; i++)
 		if (cgroups[i].id == id)
@@ -73,7 +86,7 @@ static const struct cgroup *find_cgroup(__u64 id)
 
 bool cgroup_is_there(__u64 id)
 {
-	return find_cgroup(id);
+	return find_cgroup(id) || !all_seen;
 }
 
 void text_cgroup(__u64 id, char *buf, size_t size)

@@ -20,8 +20,11 @@ bool value_netns(__u32 *inode, const char *text, struct steer_why *why);
 void text_cgroup(__u64 id, char *buf, size_t size);
 void text_netns(__u32 inode, char *buf, size_t size);
 
+/*
+ * Also where it cannot be told: not all cgroups can be seen from here, or this process may not look
+ * at all processes.
+ */
 bool cgroup_is_there(__u64 id);
-/* Also where it cannot be told: this process may not look at all processes. */
 bool netns_is_there(__u32 inode);
 
 #endif /* MPS_STEER_OBJECTS_H */

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import tables
-from command import ok, sched, stats_of
+from command import PROGRAM, ok, sched, stats_of
 from conftest import TOP
 from lab import run
 from tables import NAME, lines, steer
@@ -230,6 +230,26 @@ def test_a_cgroup_that_is_gone_leaves_room(loaded, cgroup):
     steer(f"option --cgroup {cgroup.name}")
     assert steer("option")["cgroups"] == [cgroup.name]
     steer(f"option off --cgroup {cgroup.name}")
+
+
+def test_those_out_of_sight_stay(loaded, cgroup):
+    """The root, which has no name, and what a cgroup namespace does not show."""
+    other = Cgroup()
+    inner = other.path / "inner"
+    inner.mkdir()
+    words = (PROGRAM, "steer", "option", "--cgroup", "/inner")
+    namespace = 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
+    try:
+        steer("option --cgroup /")
+        steer(f"option --cgroup {cgroup.name}")
+        done = other.run("unshare", "-Cm", "sh", "-ec", namespace, "sh", *words)
+        assert done.returncode == 0, done
+        assert set(steer("option")["cgroups"]) == {"/", cgroup.name, f"{other.name}/inner"}
+    finally:
+        for name in ("/", cgroup.name, f"{other.name}/inner"):
+            steer(f"option off --cgroup {name}")
+        inner.rmdir()
+        other.close()
 
 
 WRONG = {

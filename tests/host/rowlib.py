@@ -13,15 +13,16 @@ class Compared(ctypes.Structure):
 
 
 class Rows:
-    def __init__(self):
+    def __init__(self, out=OUT / "steer_rows.so"):
         flags = [*TRAPS, "-D_GNU_SOURCE", "-Wno-unused-parameter", f"-I{TOP / 'loader'}"]
-        self.lib = make_library("steer_rows.c", OUT / "steer_rows.so", flags=flags)
+        self.lib = make_library("steer_rows.c", out, flags=flags)
         self.lib.row.argtypes = [
             *(ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p, ctypes.c_int),
             *(ctypes.c_char_p, ctypes.c_size_t),
         ]
         self.lib.number_of.restype = ctypes.c_uint64
         self.lib.why.restype = self.lib.hint.restype = ctypes.c_char_p
+        self.lib.text_of_cgroup.restype = ctypes.c_char_p
         self.lib.covers.restype = self.lib.object_is_there.restype = ctypes.c_bool
         self.code = None
 

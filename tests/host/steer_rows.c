@@ -72,6 +72,15 @@ static int its_statfs(const char *path, struct statfs *fs)
 
 unsigned int walks;
 
+/* The walk ends behind so many, and this directory cannot be read. */
+unsigned int walk_ends;
+const char *unreadable = "";
+
+static int type_of(const char *below, mode_t mode)
+{
+	return !S_ISDIR(mode) ? FTW_F : strcmp(below, unreadable) ? FTW_D : FTW_DNR;
+}
+
 static int its_nftw(const char *top,
 		    int (*visit)(const char *, const struct stat *, int, struct FTW *))
 {
@@ -80,12 +89,14 @@ static int its_nftw(const char *top,
 	unsigned int i;
 
 	walks++;
-	for (i = 0; i < NR_TREE; i++) {
+	its_stat(top, &st);
+	visit(top, &st, FTW_D, NULL);
+	for (i = 0; i < (walk_ends ?: NR_TREE); i++) {
 		snprintf(path, sizeof(path), "%s%s", top, tree[i].path);
 		its_stat(path, &st);
-		visit(path, &st, S_ISDIR(st.st_mode) ? FTW_D : FTW_F, NULL);
+		visit(path, &st, type_of(tree[i].path, st.st_mode), NULL);
 	}
-	return 0;
+	return walk_ends ? -1 : 0;
 }
 
 /* Only where they are called: the structs keep their names. */
@@ -267,6 +278,14 @@ int compare(const char *line, struct steer_compared *c)
 bool object_is_there(bool cgroup, unsigned int number)
 {
 	return cgroup ? cgroup_is_there(number) : netns_is_there(number);
+}
+
+const char *text_of_cgroup(unsigned int number)
+{
+	static char text[STEER_TEXT];
+
+	text_cgroup(number, text, sizeof(text));
+	return text;
 }
 
 /* A member of row 0 as JSON has it. */

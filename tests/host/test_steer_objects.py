@@ -57,6 +57,32 @@ def test_what_is_gone_is_known(rows):
     rows.set(ctypes.c_bool, "may_look", True)
 
 
+# what the walk meets
+UNSEEN = {
+    "a cgroup namespace": {"cgroup_root": ctypes.c_ulong(3)},
+    "cgroup2 is elsewhere": {"cgroup_magic": ctypes.c_long(TMPFS)},
+    "a cgroup that goes meanwhile": {"walk_ends": ctypes.c_uint(2)},
+    "a directory of others": {"unreadable": ctypes.c_char_p(b"/1/2")},
+}
+
+
+@pytest.mark.parametrize("case", UNSEEN)
+def test_what_could_not_be_seen_is_not_gone(case, tmp_path):
+    """Not even what is nowhere: in a cgroup namespace no cgroup of the machine is seen."""
+    # each has a library of its own, since the machine is walked once
+    rows = Rows(tmp_path / "rows.so")
+    for name, value in UNSEEN[case].items():
+        rows.set(type(value), name, value.value)
+    assert rows.lib.object_is_there(True, 12) and rows.lib.object_is_there(True, 99)
+    assert rows.lib.text_of_cgroup(99) == b"id:99"
+
+
+def test_the_root_has_its_name(rows):
+    assert rows.lib.object_is_there(True, 1) and rows.lib.text_of_cgroup(1) == b"/"
+    # a rule for it would match all
+    assert rows.read("cgroup id:1 mode auto")[0]
+
+
 def test_the_machine_is_walked_once(rows):
     for _ in range(10):
         assert rows.read("cgroup id:12 netns net:[100] mode auto")[0] == ""
