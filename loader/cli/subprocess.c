@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include "cli/subprocess.h"
 
@@ -129,6 +130,47 @@ static int listen_to(int child, struct stream *out, struct stream *errors, unsig
 	return err;
 }
 
+static int reap(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Were there any? */
+static bool kill_children(void)
+{
+	FILE *file = fopen("/proc/thread-self/children", "re");
+	bool any = false;
+	pid_t pid;
+
+	while (file && fscanf(file, "%d", &pid) == 1) {
+		any = true;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, WNOHANG);
+	}
+	if (file)
+		fclose(file);
+	return any;
+}
+
+/*
+ * With all that it began, as the processes of a shell's pipeline: they become this one's when their
+ * parents end. No process group, as one in the background may not ask on the terminal.
+ */
+static void end_all(pid_t pid, int *status)
+{
+	unsigned int most = 100;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	kill(pid, SIGKILL);
+	reap(pid, status);
+	while (kill_children() && most--)
+		poll(NULL, 0, 10);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 /* Ends it where it takes longer, or says more. */
 static int await(pid_t pid, struct stream *out, struct stream *errors, unsigned int timeout_ms,
 		 int *status)
@@ -136,13 +178,11 @@ static int await(pid_t pid, struct stream *out, struct stream *errors, unsigned 
 	int fd = pidfd_open(pid, 0);
 	int err = fd < 0 ? -errno : listen_to(fd, out, errors, timeout_ms);
 
-	if (err)
-		kill(pid, SIGKILL);
 	if (fd >= 0)
 		close(fd);
-	while (waitpid(pid, status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (!err)
+		return reap(pid, status);
+	end_all(pid, status);
 	return err;
 }
 

@@ -17,7 +17,7 @@ struct subprocess {
 
 /*
  * 0 when it has ended by itself; -ETIME, -EFBIG: it was ended after so long, or when it had printed
- * more than limit bytes; or a negative errno.
+ * more than limit bytes, with all that it had begun; or a negative errno.
  */
 int subprocess_run(struct subprocess *c, const char *path, char *const argv[],
 		   unsigned int timeout_ms, size_t limit);
