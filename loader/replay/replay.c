@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cli/util.h"
 #include "replay/replay.h"
+#include "sched/tunable_table.h"
 #include "sched/tunable_value.h"
 
 struct replay_state {
@@ -60,10 +61,9 @@ static void begin(struct candidate *c, const struct replay_sched *s)
 static const char *take_setting(struct candidate *c, const char *setting)
 {
 	const size_t len = strcspn(setting, "=");
-	const char *wrong = tunable_value_check_form(setting);
 	unsigned int i;
 
-	for (i = 0; !wrong && i < nr_tunables(c->sched); i++) {
+	for (i = 0; i < nr_tunables(c->sched); i++) {
 		const struct replay_tunable *t = &c->sched->tunable[i];
 		const struct tunable as = {
 			.name = t->name, .min = t->min, .max = t->max, .scale = t->scale
@@ -72,23 +72,42 @@ static const char *take_setting(struct candidate *c, const char *setting)
 		if (strlen(t->name) == len && !strncmp(t->name, setting, len))
 			return tunable_value_parse(&as, setting + len + 1, &c->value[i]);
 	}
-	return wrong ?: "it has no tunable of that name";
+	return "it has no tunable of that name";
+}
+
+static enum exit_code take_words(struct candidate *c, const char *const *word, unsigned int nr,
+				 enum exit_code code)
+{
+	ERROR_ABOUT(NULL, c->sched->name);
+	enum exit_code ret = tunable_table_check_words(code, word, nr);
+	const char *wrong;
+	unsigned int i;
+
+	for (i = 0; ret == EX_OK && i < nr; i++) {
+		wrong = take_setting(c, word[i]);
+		if (wrong)
+			ret = fail(code, "`" PROGRAM " list --verbose` has its tunables", "%s: %s",
+				   word[i], wrong);
+	}
+	return ret;
 }
 
 static enum exit_code take_settings(struct candidate *c, char *settings, const char *between,
 				    enum exit_code code)
 {
-	const char *wrong;
-	char *one;
+	const char **word = NULL, *one;
+	unsigned int nr = 0;
+	enum exit_code ret;
 
 	while ((one = strsep(&settings, between))) {
-		wrong = *one ? take_setting(c, one) : NULL;
-		if (wrong)
-			return fail_on(code, c->sched->name,
-				       "`" PROGRAM " list --verbose` has its tunables", "%s: %s",
-				       one, wrong);
+		if (!*one)
+			continue;
+		word = grow(word, nr, sizeof(*word));
+		word[nr++] = one;
 	}
-	return EX_OK;
+	ret = take_words(c, word, nr, code);
+	free(word);
+	return ret;
 }
 
 enum exit_code candidate_parse(struct candidate *c, const char *words)

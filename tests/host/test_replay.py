@@ -154,6 +154,15 @@ def tunables():
     ]
 
 
+def test_a_tunable_given_twice(replay):
+    """Neither of the two is chosen, as with `load --set`."""
+    words = ("--scheduler", "bpf_ecf:beta=0.5:more_data=0:beta=0.6")
+    told = replay(header(), end(0, 0), options=words, code=USAGE)
+    told = told["error"]
+    assert told["object"] == "bpf_ecf" and told["hint"] == "leave one of them out"
+    assert told["reason"] == "beta is given twice: beta=0.5 and beta=0.6"
+
+
 def test_tunables_are_those_of_the_objects(replay):
     """Each has the name and the range that the object says."""
     found = tunables()
