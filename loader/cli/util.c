@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <bpf/btf.h>
 #include "cli/util.h"
 
@@ -114,6 +115,13 @@ void sleep_ms(unsigned int ms)
 bool is_there(const char *path)
 {
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+}
+
+bool is_nowhere(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) && errno == ENOENT;
 }
 
 const char *btf_type_name(const struct btf *btf, unsigned int id)

@@ -29,6 +29,8 @@ void sleep_ms(unsigned int ms);
 
 /* Is it there for this process? access() asks for the real user without capabilities. */
 bool is_there(const char *path);
+/* No such name. A link that leads nowhere is there, and so is what cannot be looked at. */
+bool is_nowhere(const char *path);
 
 /* "" where there is no such type. */
 const char *btf_type_name(const struct btf *btf, unsigned int id);

@@ -177,7 +177,8 @@ static enum exit_code allow(const struct wish *w)
 	struct config config = { 0 };
 	enum exit_code ret = EX_OK;
 
-	if (is_there(CONFIG_FILE))
+	/* one that cannot be reached is one with a slip */
+	if (!is_nowhere(CONFIG_FILE))
 		ret = config_read(&config, CONFIG_FILE);
 	if (ret == EX_OK)
 		ret = check_listed(w, &config);

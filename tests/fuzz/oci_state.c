@@ -12,6 +12,7 @@
 #define select_in select_nothing
 #define kern_has_sched is_registered
 #define is_there file_is_there
+#define is_nowhere file_is_nowhere
 #define builtin_find comes_with_it
 #define config_read read_config
 #define config_lets_load lets_load
@@ -59,6 +60,11 @@ bool file_is_there(const char *path)
 	return world & 8;
 }
 
+bool file_is_nowhere(const char *path)
+{
+	return !(world & 8);
+}
+
 const struct builtin *comes_with_it(const char *name)
 {
 	static const struct builtin one;
@@ -69,7 +75,7 @@ const struct builtin *comes_with_it(const char *name)
 enum exit_code read_config(struct config *c, const char *path)
 {
 	memset(c, 0, sizeof(*c));
-	return EX_OK;
+	return world & 128 ? fail_on(EX_FAILED, path, NULL, "there is a slip in it") : EX_OK;
 }
 
 bool lets_load(const struct config *c, const char *word)
@@ -115,6 +121,7 @@ enum exit_code select_nothing(const struct netns *ns, const char *name, bool rei
 	claim(wanted || reinject, "and something was");
 	claim(!(world & 2) && locked && resolved, "not for the host, and one at a time");
 	claim(!(world & 64), "and only what may be asked for");
+	claim((world & 136) != 136, "by a configuration that could be read");
 	snprintf(done->before, sizeof(done->before), "default");
 	return EX_OK;
 }

@@ -232,29 +232,64 @@ NOT_LISTED = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_LISTED)
-def test_what_is_not_listed_is_refused(case, both_loaded, configured):
-    """By one line of the hook; no namespace is looked for, and nothing changes."""
-    lines, annotations, reason = NOT_LISTED[case]
-    configured(f"[containers]\n{lines}\n")
+@pytest.fixture
+def asked():
+    """A network namespace, and ask(annotations): the hook by hand, for a process there."""
     net = Netns()
     process = subprocess.Popen(["ip", "netns", "exec", net.name, "sleep", "600"])
+
+    def ask(annotations, *prefix):
+        told = json.dumps({"id": "c", "pid": process.pid, "annotations": annotations})
+        return run(*prefix, PROGRAM, "oci-hook", stdin=told, check=False)
+
     try:
         until(lambda: os.stat(f"/proc/{process.pid}/ns/net").st_ino == net.inode, 10, "it is there")
-        before = state(net)
-        told = json.dumps({"id": "c", "pid": process.pid, "annotations": annotations})
-        refused = run(PROGRAM, "oci-hook", stdin=told, check=False)
-        assert refused.returncode == 1 and not refused.stdout
-        assert reason in refused.stderr and refused.stderr.count("error") <= 1, refused.stderr
-        assert state(net) == before
-        # what is listed is granted, as all is where there is no list
-        for granted in ("allow = bpf_ecf --reinject default", "load ="):
-            configured(f"[containers]\n{granted}\n")
-            run(PROGRAM, "oci-hook", stdin=told.replace("true", "false"))
+        yield net, ask
     finally:
         process.kill()
         process.wait()
         net.close()
+
+
+@pytest.mark.parametrize("case", NOT_LISTED)
+def test_what_is_not_listed_is_refused(case, both_loaded, configured, asked):
+    """By one line of the hook; no namespace is looked for, and nothing changes."""
+    lines, annotations, reason = NOT_LISTED[case]
+    net, ask = asked
+    configured(f"[containers]\n{lines}\n")
+    before = state(net)
+    refused = ask(annotations)
+    assert refused.returncode == 1 and not refused.stdout
+    assert reason in refused.stderr and refused.stderr.count("error") <= 1, refused.stderr
+    assert state(net) == before
+    # what is listed is granted, as all is where there is no list
+    for granted in ("allow = bpf_ecf --reinject default", "load ="):
+        configured(f"[containers]\n{granted}\n")
+        assert ask({k: v.replace("true", "false") for k, v in annotations.items()}).returncode == 0
+
+
+UNREACHABLE = {
+    "a link to what is not mounted": "nowhere",
+    "a link to itself": CONFIG,
+    "in a folder of others": "shut/file",
+}
+
+
+@pytest.mark.parametrize("case", UNREACHABLE)
+def test_a_list_that_cannot_be_read(case, both_loaded, configured, asked, tmp_path):
+    """Nothing is granted: nobody knows what it lets a container ask for."""
+    net, ask = asked
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "shut/file").write_text("[containers]\nallow =\n")
+    (tmp_path / "shut").chmod(0)
+    os.chown(tmp_path / "shut", 65534, 65534)
+    CONFIG.symlink_to(tmp_path / UNREACHABLE[case])
+    before = state(net)
+    refused = ask({NAME: "bpf_ecf"}, "setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    assert refused.returncode != 0 and str(CONFIG) in refused.stderr, refused
+    assert state(net) == before
+    CONFIG.unlink()
+    assert ask({NAME: "bpf_ecf"}).returncode == 0, "no file has no list"
 
 
 BAD = {
