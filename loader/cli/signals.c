@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include "cli/signals.h"
 
+/* Asked for, as by nohup, or as a shell does it for what runs in the background. */
+static bool is_ignored(int signal)
+{
+	struct sigaction was;
+
+	return !sigaction(signal, NULL, &was) && was.sa_handler == SIG_IGN;
+}
+
 int signals_open(void)
 {
+	static const int by_terminal[] = { SIGHUP, SIGQUIT };
+	unsigned int i;
 	sigset_t set;
 
 	/* who reads has gone: that is told by the write's error */
@@ -12,6 +23,10 @@ int signals_open(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	/* once they are blocked, they would come all the same */
+	for (i = 0; i < sizeof(by_terminal) / sizeof(by_terminal[0]); i++)
+		if (!is_ignored(by_terminal[i]))
+			sigaddset(&set, by_terminal[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -4,7 +4,10 @@
 
 #include <signal.h>
 
-/* A descriptor that is readable once SIGTERM or SIGINT has come; -1 with errno. */
+/*
+ * A descriptor that is readable once SIGTERM or SIGINT has come, or SIGHUP or SIGQUIT where they
+ * are not ignored; -1 with errno.
+ */
 int signals_open(void);
 
 /*

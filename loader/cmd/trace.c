@@ -332,7 +332,8 @@ static enum exit_code run(struct tracing *t, int signals)
 		n = ring_buffer__consume_n(t->ring, RECORDS_AT_ONCE);
 	}
 	observers_detach(&t->observers);
-	if (n >= 0 && !fds[2].revents && !ferror(stdout))
+	/* a recording does not end early because the terminal has gone */
+	if (n >= 0 && (t->args->record || (!fds[2].revents && !ferror(stdout))))
 		ring_buffer__consume(t->ring);
 	return ret;
 }

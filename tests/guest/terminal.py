@@ -89,17 +89,19 @@ class Page:
 
 
 class Terminal:
-    def __init__(self, *args, rows=40, cols=160):
+    def __init__(self, *args, rows=40, cols=160, controlling=False):
+        """controlling: the program hears of its keys that are signals, and of its end."""
         self.master, slave = pty.openpty()
         self.page = Page(rows, cols)
         self.resize(rows, cols)
         self.rest = b""
         self.process = subprocess.Popen(
-            [PROGRAM, *args],
+            [*(("setsid", "--ctty") if controlling else ()), PROGRAM, *args],
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            start_new_session=True,
+            # a group's leader, setsid would fork
+            start_new_session=not controlling,
         )
         os.close(slave)
 
@@ -162,11 +164,16 @@ class Terminal:
         self.read()
         return self.process.wait(1)
 
+    def hang_up(self):
+        os.close(self.master)
+        self.master = None
+
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self.master)
+        if self.master is not None:
+            self.hang_up()
 
 
 @contextlib.contextmanager

@@ -5,12 +5,15 @@ import contextlib
 import json
 import os
 import shutil
+import signal
+import struct
 import subprocess
 import tempfile
 
 import pytest
 from command import PROGRAM, ok, sched
 from lab import Path, until
+from terminal import terminal
 from test_privilege import kept
 from tracer import FAR, trace
 from traffic import connection, download
@@ -35,7 +38,7 @@ def two_paths(shared_lab):
     return shared_lab(Path(20, 20), Path(10, 60))
 
 
-def record(two_paths, file, name, *options):
+def record(two_paths, file, name, *options, end=signal.SIGINT):
     """A download with that scheduler; what `trace` said in the end."""
     with (
         two_paths.lent(name) as lab,
@@ -44,7 +47,7 @@ def record(two_paths, file, name, *options):
     ):
         lab.server.scheduler = name
         download(conn, SIZE).finish().acknowledged()
-        ended = t.end()
+        ended = t.end(end)
     assert not t.decisions()
     assert ended["recorded"] == ended["seen"] > 10
     assert ended["lost"] == 0
@@ -107,6 +110,53 @@ def test_two_of_one_name(two_paths, tmp_path):
     assert sorted(s["scheduler"] for s in told) == names
     for one in told:
         assert one["as_recorded"] and one["same"] == one["decisions"] > 5, told
+
+
+def counted(file):
+    """What its end says: decisions seen, kept and lost."""
+    return struct.unpack("<3Q", file.read_bytes()[-24:])
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT])
+def test_other_signals_end_it_as_well(two_paths, _shared, tmp_path, number):
+    _shared.need("bpf_ecf")
+    ended = record(two_paths, tmp_path / "one", "bpf_ecf", end=number)
+    assert counted(tmp_path / "one") == (ended["seen"], ended["recorded"], 0)
+    assert replayed(tmp_path / "one")[0]["decisions"] == ended["recorded"]
+
+
+def test_a_terminal_that_goes_takes_nothing_with_it(two_paths, _shared, tmp_path):
+    """Not even what it had no time to read yet."""
+    _shared.need("bpf_ecf")
+    file = tmp_path / "one"
+    words = ("trace", "--record", file)
+    with two_paths.lent("bpf_ecf") as lab, terminal(*words, controlling=True) as t:
+        until(file.exists, FAR, "it records")
+        t.process.send_signal(signal.SIGSTOP)
+        with connection(lab.endpoints()) as conn:
+            lab.server.scheduler = "bpf_ecf"
+            download(conn, 40 * SIZE).finish().acknowledged()
+        t.hang_up()
+        t.process.send_signal(signal.SIGCONT)
+        assert t.process.wait(FAR) == 0
+    seen, kept, lost = counted(file)
+    assert seen == kept > 512 and not lost
+    assert replayed(file)[0]["decisions"] == kept
+
+
+def test_under_nohup_it_goes_on(two_paths, _shared, tmp_path):
+    _shared.need("bpf_ecf")
+    with (
+        two_paths.lent("bpf_ecf") as lab,
+        trace("--record", tmp_path / "one", prefix=("nohup",)) as t,
+        connection(lab.endpoints()) as conn,
+    ):
+        lab.server.scheduler = "bpf_ecf"
+        t.process.send_signal(signal.SIGHUP)
+        download(conn, SIZE).finish().acknowledged()
+        assert t.process.poll() is None
+        ended = t.end()
+    assert counted(tmp_path / "one") == (ended["seen"], ended["recorded"], 0)
 
 
 @pytest.fixture(scope="module")
