@@ -44,7 +44,7 @@ static const char stats_details[] =
 static const char monitor_details[] =
 	"One line per event, with --json an object per line, until it is interrupted. Connections\n"
 	"and paths are those of one network namespace, this one or that of --netns: run one\n"
-	"`monitor` for each.\n\n"
+	"`monitor` for each. It ends with a namespace that no name and no process has any more.\n\n"
 	"\"event\": the kernel tells it at once, which takes CAP_NET_ADMIN. \"look\": found by looking\n"
 	"every --interval seconds (1), so what began and ended in between is not seen. Stale paths\n"
 	"are seen only of connections that a scheduler of this project serves.\n\n"

@@ -28,7 +28,7 @@ struct schedulers {
 };
 
 struct monitor {
-	struct netns ns;
+	struct monitor_netns ns;
 	char label[256];
 	struct stats *stats;
 	struct inventory *inventory;
@@ -201,7 +201,7 @@ static void look_at_choice(struct monitor *m)
 {
 	char now[MPS_NAME_LEN] = "";
 
-	if (netns_get_sched(&m->ns, now))
+	if (netns_get_sched(&m->ns.held, now))
 		return;
 	if (!m->looked)
 		tell_sched(m, MONITOR_STARTED, now, NULL);
@@ -242,7 +242,7 @@ static enum exit_code look_at_sockets(struct monitor *m)
 	if (ret != EX_OK)
 		return ret;
 	for (i = 0; m->looked && i < now.nr; i++)
-		if (now.rec[i].netns == m->ns.ino && now.rec[i].fallback &&
+		if (now.rec[i].netns == m->ns.held.ino && now.rec[i].fallback &&
 		    sock_is_connection(&now.rec[i]) &&
 		    !fell_back_before(&m->sockets, &now.rec[i], &at))
 			tell_fallback(&now.rec[i]);
@@ -287,11 +287,11 @@ static enum exit_code look_at_paths(struct monitor *m)
 	for (i = 0; ret == EX_OK && i < now.nr_subflows; i++) {
 		const struct mps_conn_rec *conn = reading_conn(&now, now.subflow[i].conn);
 
-		if (conn && conn->netns == m->ns.ino)
+		if (conn && conn->netns == m->ns.held.ino)
 			look_at_path(m, conn, &now.subflow[i]);
 	}
 	if (ret == EX_OK)
-		monitor_steer_look(&m->steer, &m->ns, &m->reading, &now);
+		monitor_steer_look(&m->steer, &m->ns.held, &m->reading, &now);
 	reading_free(ret == EX_OK ? &m->reading : &now);
 	if (ret == EX_OK)
 		m->reading = now;
@@ -321,7 +321,18 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Until a signal comes, or nobody reads any more. */
+/* What the kernel told before comes first. */
+static enum exit_code tell_gone(struct monitor *m)
+{
+	enum exit_code ret = read_events(m);
+
+	monitor_begin(MONITOR_GONE);
+	monitor_with("netns", m->label);
+	monitor_end();
+	return ret;
+}
+
+/* Until a signal comes, nobody reads any more, or nobody has the namespace. */
 static enum exit_code run(struct monitor *m, double interval)
 {
 	struct pollfd fds[] = {
@@ -333,6 +344,10 @@ static enum exit_code run(struct monitor *m, double interval)
 
 	while (ret == EX_OK && !ferror(stdout)) {
 		if (now_s() >= next) {
+			if (!monitor_netns_lives(&m->ns)) {
+				ret = tell_gone(m);
+				break;
+			}
 			ret = look(m);
 			next = now_s() + interval;
 			continue;
@@ -352,19 +367,19 @@ enum exit_code cmd_monitor(const struct args *args)
 {
 	ERROR_ABOUT("monitor", NULL);
 	const double interval = args->interval > 0 ? args->interval : MONITOR_INTERVAL_S;
-	struct monitor m = { 0 };
-	enum exit_code ret = netns_resolve(&m.ns, args->netns);
+	struct monitor m = { .ns.fd = -1 };
+	enum exit_code ret = monitor_netns_open(&m.ns, args->netns);
 
 	output_setup(args->json, true);
 	if (ret == EX_OK)
-		ret = pm_open(&m.nl, &m.ns);
+		ret = pm_open(&m.nl, &m.ns.held);
 	if (ret == EX_OK)
 		ret = sockets_open(&m.inventory);
 	if (ret == EX_OK) {
 		m.stats = reader_open();
 		ret = m.stats ? EX_OK : EX_FAILED;
 	}
-	netns_label(&m.ns, m.label, sizeof(m.label));
+	netns_label(&m.ns.found, m.label, sizeof(m.label));
 	if (ret == EX_OK)
 		ret = run(&m, interval);
 	if (m.stats)
@@ -373,6 +388,7 @@ enum exit_code cmd_monitor(const struct args *args)
 		sockets_close(m.inventory);
 	if (m.nl)
 		pm_close(m.nl);
+	monitor_netns_close(&m.ns);
 	sockets_free(&m.sockets);
 	reading_free(&m.reading);
 	return ret;

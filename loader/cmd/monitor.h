@@ -34,7 +34,8 @@
 	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "no subflow of it is over one any more") \
 	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")            \
 	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "a path of steering is below its cap again")     \
-	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")
+	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")         \
+	X(GONE, "netns-gone", BY_LOOK, "nobody else has the namespace any more: this command ends")
 
 #define MONITOR_INTERVAL_S 1
 
@@ -49,6 +50,18 @@ void monitor_begin(enum monitor_event event);
 void monitor_with(const char *key, const char *value);
 void monitor_with_token(__u32 token);
 void monitor_end(void);
+
+/* A namespace that is told of. */
+struct monitor_netns {
+	struct netns found; /* by a way that others have to it */
+	struct netns held;  /* by a descriptor: entered by this, whatever becomes of the other */
+	int fd;		    /* -1: none */
+};
+
+enum exit_code monitor_netns_open(struct monitor_netns *n, const char *text);
+/* False: it has no name and no process any more, so this command alone keeps it. */
+bool monitor_netns_lives(struct monitor_netns *n);
+void monitor_netns_close(struct monitor_netns *n);
 
 /* Steering as it was at the last look. Zeroed: there was none. */
 struct monitor_steer {

@@ -3,17 +3,20 @@
 
 import contextlib
 import json
+import os
 import queue
 import re
+import secrets
 import signal
 import subprocess
 import threading
 import time
 from pathlib import Path as Path_
 
+import pytest
 import tables
 from command import PROGRAM, ok, sched
-from lab import Netns, Path
+from lab import Netns, Path, run, until
 from tables import NAME, steer
 from traffic import Connection, connection, info, listen, upload
 
@@ -26,7 +29,7 @@ class Monitor:
     def __init__(self, *args, net=None, prefix=()):
         with net.inside() if net else contextlib.nullcontext():
             self.process = subprocess.Popen(
-                [*prefix, PROGRAM, "monitor", "--interval", INTERVAL, *args],
+                [*prefix, PROGRAM, "monitor", "--interval", INTERVAL, *map(str, args)],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -225,6 +228,56 @@ def test_no_privilege_for_events(net):
     result = sched("--json", "monitor", "--netns", net.name, prefix=without)
     assert result.code == 4 and result.out == ""
     assert "CAP_NET_ADMIN" in result.error["reason"]
+
+
+def is_over(told):
+    """Behind its last event it ends by itself, in order."""
+    assert (told.process.wait(30), told.process.stderr.read()) == (0, "")
+    assert told.lines.empty() and told.names()[-1] == "netns-gone"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_namespace_that_is_gone(none_loaded, again):
+    """By its name, though another one has that: it ends, and lets the namespace go."""
+    made = Netns()
+    device = f"v{secrets.token_hex(4)}"
+    run("ip", "link", "add", device, "type", "veth", "peer", "name", "v", "netns", made.name)
+    with monitor("--json", "--netns", made.name) as told:
+        told.event("started")
+        made.close()
+        if again:
+            run("ip", "netns", "add", made.name)
+        assert told.event("netns-gone")["netns"] == made.name
+        is_over(told)
+    until(lambda: not Path_(f"/sys/class/net/{device}").exists(), 30, "nobody keeps it")
+    if again:
+        run("ip", "netns", "del", made.name)
+
+
+def test_a_process_that_ends_before_its_namespace(both_loaded):
+    """Whoever else has it, it is told of."""
+    first = subprocess.Popen(["unshare", "--net", "sleep", "600"])
+    own = f"/proc/{first.pid}/ns/net"
+    until(lambda: os.stat(own).st_ino != os.stat("/proc/self/ns/net").st_ino, 30, "it is there")
+    second = subprocess.Popen(["nsenter", f"--net={own}", "sleep", "600"])
+    there = f"/proc/{second.pid}/ns/net"
+    until(lambda: os.stat(there).st_ino == os.stat(own).st_ino, 30, "and the other in it")
+    try:
+        with monitor("--json", "--netns", first.pid) as told:
+            told.event("started")
+            first.kill()
+            first.wait()
+            time.sleep(3 * float(INTERVAL))
+            ok("use", "bpf_minrtt", "--netns", second.pid)
+            assert told.event("scheduler-chosen")["netns"] == f"(pid {first.pid})"
+            second.kill()
+            second.wait()
+            told.event("netns-gone")
+            is_over(told)
+    finally:
+        for process in (first, second):
+            process.kill()
+            process.wait()
 
 
 def test_steering(labs, none_loaded, steer_loaded):
