@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdlib.h>
+#include "cli/output.h"
 #include "sched/steer_edit.h"
 #include "sched/steer_keep.h"
 #include "sched/steer_objects.h"
@@ -43,6 +44,10 @@ enum exit_code steer_put_back(const struct steer_kept *k)
 
 		text_cgroup(k->option[i], path, sizeof(path));
 		/* of one that is gone there were only pins left */
+		if (*path != '/' && cgroup_is_there(k->option[i]))
+			output_note("`steer option` is off for the cgroup %s, whose path cannot "
+				    "be told: `" PROGRAM " steer option --cgroup PATH`",
+				    path);
 		one = *path == '/' ? steer_option_on(path, &had) : EX_OK;
 		ret = one == EX_OK ? ret : one;
 	}
