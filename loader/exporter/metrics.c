@@ -231,7 +231,7 @@ static void schedulers(const struct out *o, const struct metrics *m)
 /* Kept by the kernel, for namespaces that opted in. */
 static void reinject(const struct out *o, const struct metrics *m)
 {
-	const int map = reinject_map();
+	const int map = reinject_find_map(m->schedulers);
 	struct mps_reinject_ns *value;
 	char name[256];
 	unsigned int i;
@@ -245,15 +245,16 @@ static void reinject(const struct out *o, const struct metrics *m)
 		if (!reinject_read(map, &m->namespaces->ns[i], &value[i]))
 			value[i].counter[0] = ~0ULL;
 	close(map);
-#define REINJECT(id, counter_name, text)                                                         \
-	family(o, COUNTER, "reinject_" #counter_name,                                            \
-	       "early copies for the kernel's default: " text);                                  \
-	for (i = 0; i < m->namespaces->nr && i < m->totals->max_namespaces; i++) {               \
-		if (value[i].counter[0] == ~0ULL)                                                \
-			continue;                                                                \
-		begin(o, COUNTER, "reinject_" #counter_name);                                    \
-		label(o, "netns", netns_label(&m->namespaces->ns[i], name, sizeof(name)), true); \
-		end(o, value[i].counter[MPS_R_##id]);                                            \
+#define REINJECT(id, counter_name, text)                                                           \
+	family(o, COUNTER, "reinject_" #counter_name,                                              \
+	       "early copies for the kernel's default: " text);                                    \
+	for (i = 0; i < m->namespaces->nr && i < m->totals->max_namespaces; i++) {                 \
+		if (value[i].counter[0] == ~0ULL)                                                  \
+			continue;                                                                  \
+		begin(o, COUNTER, "reinject_" #counter_name);                                      \
+		totals_label(&m->namespaces->ns[i], m->namespaces->ns[i].ino, name, sizeof(name)); \
+		label(o, "netns", name, true);                                                     \
+		end(o, value[i].counter[MPS_R_##id]);                                              \
 	}
 	MPS_REINJECT_COUNTERS(REINJECT)
 #undef REINJECT

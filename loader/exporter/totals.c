@@ -55,8 +55,7 @@ static struct space *space_named(struct totals *t, const char *label)
 	return s;
 }
 
-/* A process comes and goes: its number, which the other commands show, is no name. */
-static void label_of(const struct netns *ns, ino_t ino, char *label, size_t size)
+void totals_label(const struct netns *ns, ino_t ino, char *label, size_t size)
 {
 	if (ns && (*ns->name || ns->self))
 		netns_label(ns, label, size);
@@ -72,7 +71,7 @@ static struct space *space_of(struct adding *a, ino_t ino)
 
 	if (known && *known)
 		return *known;
-	label_of(ns, ino, label, sizeof(label));
+	totals_label(ns, ino, label, sizeof(label));
 	s = space_named(a->t, label);
 	if (known)
 		*known = s;
@@ -364,7 +363,7 @@ static void mark_alive(struct totals *t, const struct netns_list *l)
 		for (s = t->bucket[i]; s; s = s->next)
 			forget_now(s);
 	for (i = 0; i < l->nr; i++) {
-		label_of(&l->ns[i], l->ns[i].ino, label, sizeof(label));
+		totals_label(&l->ns[i], l->ns[i].ino, label, sizeof(label));
 		s = find_space(t, label);
 		if (s)
 			s->alive = true;

@@ -58,6 +58,12 @@ struct totals {
 	bool begun; /* what the first reading finds is where counting begins */
 };
 
+/*
+ * The label of a namespace; NULL: all that is known is its inode. A process comes and goes: its
+ * number, which the commands show, is no name.
+ */
+void totals_label(const struct netns *ns, ino_t ino, char *label, size_t size);
+
 /* Everything of one reading; l: the namespaces at that time. */
 void totals_add(struct totals *t, const struct reading *r, const struct sockets *s,
 		const struct netns_list *l);

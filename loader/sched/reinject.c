@@ -329,6 +329,19 @@ int reinject_map(void)
 	return a.map;
 }
 
+int reinject_find_map(const struct registry *r)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < r->nr_clocks; i++) {
+		fd = map_of(r->clock[i].prog_id);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
 bool reinject_read(int map, const struct netns *ns, struct mps_reinject_ns *value)
 {
 	__u64 cookie;

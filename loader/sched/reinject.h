@@ -13,6 +13,7 @@
 #include "cli/error.h"
 #include "kernel/netns.h"
 #include "kernel/pin.h"
+#include "kernel/registry.h"
 #include "common/reinject.h"
 
 /* No scheduler can have a name that begins like this. */
@@ -32,6 +33,8 @@ bool reinject_remove(enum exit_code *ret);
 
 /* To read it: a descriptor of the map, or a negative errno. */
 int reinject_map(void);
+/* The same by the clocks, for those who may not look into PIN_DIR. */
+int reinject_find_map(const struct registry *r);
 /* Its namespace's counters; false where it has not opted in. */
 bool reinject_read(int map, const struct netns *ns, struct mps_reinject_ns *value);
 

@@ -8,7 +8,7 @@
 #define netns_read read_namespaces
 #define reader_read read_counters
 #define sockets_walk read_sockets
-#define reinject_map no_map
+#define reinject_find_map no_map
 #include "../../loader/exporter/exporter.c"
 #include "../../loader/exporter/clients.c"
 #include "../../loader/exporter/known.c"
@@ -56,7 +56,7 @@ enum exit_code read_sockets(struct sockets *s, struct inventory *skel)
 	return EX_OK;
 }
 
-int no_map(void)
+int no_map(const struct registry *r)
 {
 	return -1;
 }

@@ -2,12 +2,15 @@
 """What the exporter's metrics are called: documentation, dashboard, and the accounts of paths."""
 
 import json
+import os
 import re
+import subprocess
 
 import pytest
 import tables
 from command import ok
 from conftest import TOP
+from lab import until
 from scrape import AS_THE_UNIT, exporter, promtool, samples
 from tables import steer
 from traffic import connection, upload
@@ -44,6 +47,35 @@ def test_bytes_against_caps(labs, steering):
         (name("over_cap"), "lte"): 1,
     }
     assert accounts["lte"]["sent"] >= 100_000 and accounts["dsl"]["sent"] > SIZE
+    assert promtool(text).returncode == 0
+
+
+@pytest.fixture
+def nameless():
+    """A process in a namespace of its own, which has no name."""
+    process = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+    mine = os.stat("/proc/self/ns/net").st_ino
+    until(lambda: os.stat(f"/proc/{process.pid}/ns/net").st_ino != mine, 20, "its namespace")
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+def test_early_copies_with_the_rights_of_the_unit(labs, nameless, none_loaded):
+    """The directory of the pins is root's alone; labels are those of all metrics."""
+    named = labs().client.name
+    inode = os.stat(f"/proc/{nameless}/ns/net").st_ino
+    spaces = (named, str(nameless))
+    for space in spaces:
+        ok("use", "default", "--reinject", "--netns", space)
+    try:
+        with exporter(prefix=AS_THE_UNIT) as served:
+            text = served.text()
+    finally:
+        for space in spaces:
+            ok("use", "default", "--netns", space)
+    found = [s.labels for s in samples(text) if s.name == "mptcp_sched_reinject_looks_total"]
+    assert sorted(f["netns"] for f in found) == sorted([named, f"(inode {inode})"])
     assert promtool(text).returncode == 0
 
 
