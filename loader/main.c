@@ -121,7 +121,8 @@ static const char steer_details[] =
 static const char exporter_details[] =
 	"GET /metrics of the address gives the counters in Prometheus' text format, or in\n"
 	"OpenMetrics where the request asks for that. Without --listen the address is\n"
-	"" DEFAULT_LISTEN "; port 0 takes a free port and prints it.\n\n"
+	"" DEFAULT_LISTEN "; port 0 takes a free port and prints it. To unix:PATH its owner\n"
+	"alone may connect, and with --socket-group a group, such as that of a proxy.\n\n"
 	"Counters are sums over all connections since the exporter began, closed ones as they\n"
 	"were last seen. It reads at a request, at most once a second, and every --interval\n"
 	"seconds (5) in between. Labels are network namespace, scheduler and, of a path, local\n"
@@ -199,8 +200,8 @@ const struct command commands[] = {
 	{ "replay", "FILE", "make recorded decisions again, by the same or other schedulers",
 	  replay_details, OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
-	  OPT_BIT(LISTEN) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) |
-		  OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) | OPT_BIT(TOP),
+	  OPT_BIT(LISTEN) | OPT_BIT(SOCKET_GROUP) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) |
+		  OPT_BIT(PATHS) | OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) | OPT_BIT(TOP),
 	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
 	{ "doctor", "", "check what this machine needs, and say what to do",
 	  "Tries what can be tried: loads the bridge module and takes it out again, has the kernel\n"

@@ -26,6 +26,7 @@ KINDS = [
     (r"TUNABLE", "tunable-name"),
     (r"CONTAINER|ID-or-NAME", "container"),
     (r"COMMAND", "command"),
+    (r"GROUP", "group"),
     (r"FILE\.o", "loadable"),
     (r"FILE|PATH", "file"),
     (r"NAME", "scheduler"),

@@ -52,6 +52,8 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "of `option`: below /sys/fs/cgroup" },
 	[OPT_TOP] = { "top", 0, "NUMBER", "only this number of connections, the busiest" },
 	[OPT_UI] = { "ui", 0, NULL, "serve a page for a browser, too, and what it shows as JSON" },
+	[OPT_SOCKET_GROUP] = { "socket-group", 0, "GROUP",
+			       "of unix:PATH: members of this group may connect, too" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -164,6 +166,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		return take_seconds(&args->timeout, 0, "--timeout", value);
 	case OPT_LISTEN:
 		args->listen = value;
+		break;
+	case OPT_SOCKET_GROUP:
+		args->socket_group = value;
 		break;
 	case OPT_INTERVAL:
 		return take_seconds(&args->interval, 0.1, "--interval", value);

@@ -40,6 +40,7 @@ enum opt_id {
 	OPT_CGROUP,
 	OPT_TOP,
 	OPT_UI,
+	OPT_SOCKET_GROUP,
 	NR_OPTS
 };
 
@@ -77,7 +78,7 @@ struct args {
 	const char *netns, *container, *config;
 	double watch;	/* seconds between two readings; 0: read once */
 	double timeout; /* seconds to wait for another command that changes something */
-	const char *listen;
+	const char *listen, *socket_group;
 	double interval;		/* seconds; 0: the command's own */
 	unsigned int namespaces, paths; /* how many get a label */
 	bool per_connection, ui;

@@ -336,7 +336,7 @@ enum exit_code cmd_exporter(const struct args *args)
 	e.totals.max_namespaces = args->namespaces;
 	e.totals.max_paths = args->paths;
 	/* with all privileges, for a low port; everything behind it with as few as it takes */
-	ret = listen_at(address, &listener, where, sizeof(where));
+	ret = listen_at(address, args->socket_group, &listener, where, sizeof(where));
 	if (ret != EX_OK)
 		return ret;
 	ret = caps_confine("exporter", CAPS_LOOK);

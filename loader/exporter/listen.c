@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <grp.h>
 #include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -126,47 +127,103 @@ static void describe(int fd, char *where, size_t size)
 	}
 }
 
-static int bind_and_listen(int fd, const union address *a, socklen_t len)
+static int bind_ip(int fd, const union address *a, socklen_t len)
 {
 	const int on = 1, off = 0;
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a->any.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (bind(fd, &a->any, len) || listen(fd, BACKLOG))
-		return -errno;
-	return 0;
+	return bind(fd, &a->any, len);
 }
 
-enum exit_code listen_at(const char *text, int *fd, char *where, size_t size)
+/* Whoever may write to it may connect. It has no more rights than that at any time. */
+static int bind_unix(int fd, const union address *a, socklen_t len, bool for_group)
+{
+	const mode_t before = umask(for_group ? 0117 : 0177);
+	int ret;
+
+	if (is_left_over(&a->un))
+		unlink(a->un.sun_path);
+	ret = bind(fd, &a->any, len);
+	umask(before);
+	return ret;
+}
+
+static enum exit_code find_group(const char *name, gid_t *gid)
+{
+	const struct group *found = getgrnam(name);
+
+	if (found)
+		*gid = found->gr_gid;
+	else if (*name && strlen(name) < 10 && strspn(name, "0123456789") == strlen(name))
+		*gid = (gid_t)strtoul(name, NULL, 10);
+	else
+		return fail_on(EX_FAILED, name, "`getent group` lists them", "no such group");
+	return EX_OK;
+}
+
+/* Where another one has put something else in its place, that stays as it is. */
+static enum exit_code give_to(const char *path, const char *name, gid_t gid)
+{
+	if (!lchown(path, (uid_t)-1, gid))
+		return EX_OK;
+	return fail_on(code_of(errno), name, "run it as root, or as a member of the group",
+		       "the socket cannot be given to that group: %s", strerror(errno));
+}
+
+/* Until it listens nobody can connect, whatever its group was at first. */
+static enum exit_code open_at(int fd, const union address *a, socklen_t len, const char *group)
+{
+	const bool is_unix = a->any.sa_family == AF_UNIX;
+	enum exit_code ret = EX_OK;
+	gid_t gid = 0;
+
+	if (group)
+		ret = find_group(group, &gid);
+	if (ret != EX_OK)
+		return ret;
+	if (is_unix ? bind_unix(fd, a, len, group) : bind_ip(fd, a, len))
+		return explain(errno);
+	if (group)
+		ret = give_to(a->un.sun_path, group, gid);
+	if (ret == EX_OK && listen(fd, BACKLOG))
+		ret = explain(errno);
+	if (ret != EX_OK && is_unix)
+		unlink(a->un.sun_path);
+	return ret;
+}
+
+bool listen_is_unix(const char *text)
+{
+	return !strncmp(text, UNIX, strlen(UNIX));
+}
+
+enum exit_code listen_at(const char *text, const char *group, int *fd, char *where, size_t size)
 {
 	ERROR_ABOUT("listen at", text);
-	const bool is_unix = !strncmp(text, UNIX, strlen(UNIX));
 	union address a = { 0 };
 	socklen_t len = 0;
 	enum exit_code ret;
-	int err;
 
 	if (!*text)
 		return fail_on(EX_USAGE, "--listen", HINT_ADDRESS, "no address");
-	ret = is_unix ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
+	ret = listen_is_unix(text) ? parse_unix(text, &a, &len) : parse_ip(text, &a, &len);
 	if (ret != EX_OK)
 		return ret;
-	if (is_unix && is_left_over(&a.un))
-		unlink(a.un.sun_path);
+	if (group && !listen_is_unix(text))
+		return fail_on(EX_USAGE, "--socket-group", HINT_ADDRESS, "it is for unix:PATH");
 	*fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	err = *fd < 0 ? -errno : bind_and_listen(*fd, &a, len);
-	if (!err) {
+	ret = *fd < 0 ? explain(errno) : open_at(*fd, &a, len, group);
+	if (ret == EX_OK)
 		describe(*fd, where, size);
-		return EX_OK;
-	}
-	if (*fd >= 0)
+	else if (*fd >= 0)
 		close(*fd);
-	return explain(-err);
+	return ret;
 }
 
 void listen_done(const char *text)
 {
-	if (!strncmp(text, UNIX, strlen(UNIX)))
+	if (listen_is_unix(text))
 		unlink(text + strlen(UNIX));
 }

@@ -20,8 +20,8 @@ SETS = {
 
 # The command, ...
 OF_THE_COMMAND = (
-    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter exporter_ui"
-    " inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
+    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter exporter_listen"
+    " exporter_ui inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
     " systemd trace trace_changes trace_loaded trace_top tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
@@ -47,7 +47,7 @@ NOT_IN_BRIEF = {
     "copies_loader::test_no_clock_where_nobody_copies": "clock::test_the_probe_is_there_only_while_a_clock_is",
     "docs::test_the_example_of_three_policies": "policies::test_a_connection_changes_its_policy",
     "docs::test_the_worked_example_describes_itself": "docs::test_the_worked_example",
-    "exporter::test_a_look_costs_little_memory": "exporter::test_addresses",
+    "exporter::test_a_look_costs_little_memory": "exporter_listen::test_addresses",
     "exporter::test_counters_never_fall": "counters::test_against_ss_and_the_devices",
     "lab::test_the_player_on_a_plain_link_does_what_the_model_does": "lab::test_a_path_that_is_not_is_told",
     "many::test_thousands": "robustness::test_short_connections_leave_nothing",

@@ -176,6 +176,10 @@ CASES = {
         ["exporter", "--listen", "unix:x"], USAGE, "listen at", "unix:x", "begin with /", "ADDR:PORT"),
     "socket where there is no directory": (
         ["exporter", "--listen", "unix:/nowhere/x"], FAILED, "listen at", "unix:/nowhere/x", "No such file", ""),
+    "group of an address": (
+        ["exporter", "--socket-group", "root"], USAGE, "listen at", "--socket-group", "for unix:PATH", "unix:PATH"),
+    "group that is none": (
+        ["exporter", "--listen", "unix:/run/x", "--socket-group", "nosuch"], FAILED, "listen at", "nosuch", "no such group", "getent"),
     "number of labels that is none": (
         ["exporter", "--paths", "-1"], USAGE, "run", "--paths", "not a number", "help"),
     "number of labels too large": (

@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The exporter: what it serves, that its counters never fall, and what it says when it cannot."""
+"""The exporter: what it serves, and that its counters never fall."""
 
 import contextlib
 import http.client
 import itertools
 import os
 import re
-import signal
 import socket
 import subprocess
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from command import ok, sched, stats_of, total
+from command import ok, stats_of, total
 from lab import Netns, run, until
 from scrape import AS_THE_UNIT, exporter, families, promtool, samples
 from traffic import connection, download, info, make_socket, upload
 
-TOP = Path(__file__).resolve().parents[2]
 SIZE = 300_000
-FAILED, USAGE, PERMISSION = 1, 2, 4
 
 
 @pytest.fixture(autouse=True)
@@ -289,46 +285,6 @@ def test_openmetrics_and_other_requests():
         with socket.create_connection((host, int(port))) as silent:
             silent.send(b"GET /met")
             assert served.request()[0] == 200
-
-
-@pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:0", ":0", "unix:/run/mptcp-sched-test"])
-def test_addresses(listen):
-    with exporter(listen=listen) as served:
-        assert "mptcp_sched_build_info" in served.text()
-        for _ in range(2):
-            assert served.end(signal.SIGINT)[0] == 0 if served.process.poll() is None else True
-    assert not os.path.exists("/run/mptcp-sched-test")
-
-
-def refused(*args, prefix=()):
-    result = sched("--json", "exporter", *args, prefix=prefix)
-    return result.code, result.error["operation"], result.error
-
-
-def test_addresses_that_cannot_be():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        code, operation, error = refused("--listen", f"127.0.0.1:{port}")
-    assert (code, operation) == (FAILED, "listen at")
-    assert "in use" in error["reason"] and "another" in error["hint"]
-    code, _, error = refused("--listen", "192.0.2.7:9851")
-    assert code == FAILED and "no interface" in error["reason"]
-    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-    code, _, error = refused("--listen", "127.0.0.1:80", prefix=nobody)
-    assert code == PERMISSION and "1024" in error["hint"]
-    code, _, error = refused("--listen", "127.0.0.1:0", prefix=nobody)
-    assert code == PERMISSION and "CAP_BPF" in error["reason"]
-    with exporter(listen="unix:/run/mptcp-sched-test"):
-        code, _, error = refused("--listen", "unix:/run/mptcp-sched-test")
-        assert code == FAILED and "in use" in error["reason"]
-    # killed, it leaves its file, which is in nobody's way
-    with exporter(listen="unix:/run/mptcp-sched-test") as served:
-        served.process.kill()
-        served.process.wait()
-        assert os.path.exists("/run/mptcp-sched-test")
-        with exporter(listen="unix:/run/mptcp-sched-test") as again:
-            assert again.request()[0] == 200
-            assert again.end()[0] == 0
 
 
 def test_with_the_capabilities_of_the_unit(labs):

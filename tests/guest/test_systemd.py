@@ -130,6 +130,26 @@ def test_the_exporter_serves_what_the_machine_does_and_the_timer_saves(boot, roo
     ]
     assert sent == [SIZE], (text, machine.journal(EXPORTER), machine.journal(APPLY))
     accounts_are_saved(machine, root)
+    serves_a_proxy(machine)
+
+
+def serves_a_proxy(machine):
+    """As docs/use/page.md has it: who is of the group gets an answer, and nobody else."""
+    text = (TOP / "docs/use/page.md").read_text()
+    (block,) = [b for b in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "[Service]" in b]
+    machine.run("sh", "-ec", block.replace("sudo ", ""))
+    path = re.search(r"unix:(\S+)", block)[1]
+
+    def asked_by(user):
+        curl = ("curl", "-sS", "--max-time", "200", "--unix-socket", path, "http://any/metrics")
+        as_user = (f"--reuid={user}", f"--regid={user}", "--init-groups")
+        return machine.run("setpriv", *as_user, *curl, check=False)
+
+    try:
+        until(lambda: "build_info" in asked_by("www-data").stdout, 60, "an answer", every=1)
+    except AssertionError as error:
+        raise AssertionError(machine.journal(EXPORTER)) from error
+    assert asked_by("games").returncode == 7, "no permission to connect"
 
 
 def saved(root):
