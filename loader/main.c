@@ -123,6 +123,9 @@ static const char exporter_details[] =
 	"OpenMetrics where the request asks for that. Without --listen the address is\n"
 	"" DEFAULT_LISTEN "; port 0 takes a free port and prints it. To unix:PATH its owner\n"
 	"alone may connect, and with --socket-group a group, such as that of a proxy.\n\n"
+	"At an address it answers who asks by an IP address, by localhost, by the machine's own\n"
+	"name, or by a name of --host. By another name a page of another site might ask through\n"
+	"somebody's browser.\n\n"
 	"Counters are sums over all connections since the exporter began, closed ones as they\n"
 	"were last seen. It reads at a request, at most once a second, and every --interval\n"
 	"seconds (5) in between. Labels are network namespace, scheduler and, of a path, local\n"
@@ -200,8 +203,9 @@ const struct command commands[] = {
 	{ "replay", "FILE", "make recorded decisions again, by the same or other schedulers",
 	  replay_details, OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },
 	{ "exporter", "", "serve the counters to Prometheus", exporter_details,
-	  OPT_BIT(LISTEN) | OPT_BIT(SOCKET_GROUP) | OPT_BIT(INTERVAL) | OPT_BIT(NAMESPACES) |
-		  OPT_BIT(PATHS) | OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) | OPT_BIT(TOP),
+	  OPT_BIT(LISTEN) | OPT_BIT(SOCKET_GROUP) | OPT_BIT(HOST) | OPT_BIT(INTERVAL) |
+		  OPT_BIT(NAMESPACES) | OPT_BIT(PATHS) | OPT_BIT(PER_CONNECTION) | OPT_BIT(UI) |
+		  OPT_BIT(TOP),
 	  0, 0, CAPS_LOOK | CAPS_APART, cmd_exporter },
 	{ "doctor", "", "check what this machine needs, and say what to do",
 	  "Tries what can be tried: loads the bridge module and takes it out again, has the kernel\n"

@@ -27,6 +27,7 @@ KINDS = [
     (r"CONTAINER|ID-or-NAME", "container"),
     (r"COMMAND", "command"),
     (r"GROUP", "group"),
+    (r"HOST", "host"),
     (r"FILE\.o", "loadable"),
     (r"FILE|PATH", "file"),
     (r"NAME", "scheduler"),

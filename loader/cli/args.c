@@ -54,6 +54,8 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_UI] = { "ui", 0, NULL, "serve a page for a browser, too, and what it shows as JSON" },
 	[OPT_SOCKET_GROUP] = { "socket-group", 0, "GROUP",
 			       "of unix:PATH: members of this group may connect, too" },
+	[OPT_HOST] = { "host", 0, "HOST",
+		       "another name by which it may be asked; may be given several times" },
 	[OPT_WATCH] = { "watch", 'w', "SECONDS", "print again every SECONDS, until interrupted" },
 };
 
@@ -107,7 +109,7 @@ static enum exit_code take_once(struct args *args, enum opt_id id)
 {
 	char name[40];
 
-	if (!opts[id].value || id == OPT_SET || id == OPT_SCHEDULER)
+	if (!opts[id].value || id == OPT_SET || id == OPT_SCHEDULER || id == OPT_HOST)
 		return EX_OK;
 	snprintf(name, sizeof(name), "--%s", opts[id].name);
 	if (args->given & OPT_BIT_OF(id))
@@ -169,6 +171,11 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_SOCKET_GROUP:
 		args->socket_group = value;
+		break;
+	case OPT_HOST:
+		if (args->nr_hosts == MAX_HOSTS)
+			return usage("--host", "too many names", "");
+		args->host[args->nr_hosts++] = value;
 		break;
 	case OPT_INTERVAL:
 		return take_seconds(&args->interval, 0.1, "--interval", value);

@@ -41,6 +41,7 @@ enum opt_id {
 	OPT_TOP,
 	OPT_UI,
 	OPT_SOCKET_GROUP,
+	OPT_HOST,
 	NR_OPTS
 };
 
@@ -64,6 +65,7 @@ extern const struct opt opts[NR_OPTS];
 #define MAX_SETS 64
 #define MAX_WORDS 32
 #define MAX_SCHEDULERS 8
+#define MAX_HOSTS 16
 
 /* MPS_TRACE_TOP: what `trace` has room for in the kernel */
 #define MAX_TOP 1024
@@ -79,6 +81,8 @@ struct args {
 	double watch;	/* seconds between two readings; 0: read once */
 	double timeout; /* seconds to wait for another command that changes something */
 	const char *listen, *socket_group;
+	const char *host[MAX_HOSTS]; /* names by which it may be asked */
+	unsigned int nr_hosts;
 	double interval;		/* seconds; 0: the command's own */
 	unsigned int namespaces, paths; /* how many get a label */
 	bool per_connection, ui;

@@ -18,6 +18,7 @@
 #include "cli/util.h"
 #include "cmd/commands.h"
 #include "exporter/clients.h"
+#include "exporter/host.h"
 #include "exporter/listen.h"
 #include "exporter/metrics.h"
 #include "exporter/ui.h"
@@ -29,6 +30,10 @@
 /* Connections of the page: more nobody looks through. */
 #define UI_TOP 100
 
+#define UNKNOWN_HOST                                                                            \
+	"The exporter does not go by that name: ask by an IP address, or start it with --host " \
+	"NAME.\n"
+
 #define METRICS "/metrics"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS "application/openmetrics-text"
@@ -36,6 +41,7 @@
 
 struct exporter {
 	const struct args *args;
+	bool is_unix; /* no browser asks there by a name */
 	struct stats *stats;
 	struct inventory *inventory;
 	struct totals totals;
@@ -215,6 +221,13 @@ static enum MHD_Result answer_ui(struct MHD_Connection *c, struct exporter *e, c
 #undef AND
 }
 
+static bool has_unknown_host(const struct exporter *e, struct MHD_Connection *c)
+{
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+
+	return !e->is_unix && !host_is_ours(host, e->args->host, e->args->nr_hosts);
+}
+
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
@@ -232,6 +245,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 		return MHD_YES;
 	}
 	clients_asked(&e->clients, c);
+	if (has_unknown_host(e, c))
+		return answer_text(c, MHD_HTTP_FORBIDDEN, UNKNOWN_HOST);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD.\n");
 	if (!strcmp(url, METRICS))
@@ -315,24 +330,39 @@ static enum exit_code run(struct exporter *e, int listener, const char *where)
 	return EX_OK;
 }
 
-static enum exit_code refuse_top(void)
+static enum exit_code refuse(const char *option, const char *why, const char *detail)
 {
-	ERROR_ABOUT("run", "--top");
+	ERROR_ABOUT("run", option);
 
-	return fail(EX_USAGE, "`" PROGRAM " help exporter` shows how", "it is for --ui");
+	return fail(EX_USAGE, "`" PROGRAM " help exporter` shows how", "%s%s", why, detail);
+}
+
+static enum exit_code check_options(const struct args *args, bool is_unix)
+{
+	unsigned int i;
+
+	if (args->top && !args->ui)
+		return refuse("--top", "it is for --ui", "");
+	if (args->nr_hosts && is_unix)
+		return refuse("--host", "it is for an address and a port", "");
+	for (i = 0; i < args->nr_hosts; i++)
+		if (!host_is_name(args->host[i]))
+			return refuse("--host", "not the name of a host: ", args->host[i]);
+	return EX_OK;
 }
 
 enum exit_code cmd_exporter(const struct args *args)
 {
 	ERROR_ABOUT("read", NULL);
 	const char *address = args->listen ? args->listen : DEFAULT_LISTEN;
-	struct exporter e = { .args = args };
+	struct exporter e = { .args = args, .is_unix = listen_is_unix(address) };
 	char where[160];
 	int listener = -1;
 	enum exit_code ret;
 
-	if (args->top && !args->ui)
-		return refuse_top();
+	ret = check_options(args, e.is_unix);
+	if (ret != EX_OK)
+		return ret;
 	e.totals.max_namespaces = args->namespaces;
 	e.totals.max_paths = args->paths;
 	/* with all privileges, for a low port; everything behind it with as few as it takes */

@@ -79,6 +79,7 @@ enum exit_code given(const struct args *args)
 	claim(args->port <= 65535, "a port");
 	claim(args->limit <= 999999999 && args->sample <= 999999999, "a number");
 	claim(args->differences <= 999999 && args->nr_schedulers <= MAX_SCHEDULERS, "a number");
+	claim(args->nr_hosts <= MAX_HOSTS, "as many as fit");
 	claim(!(args->given & 1U << OPT_CONNECTION) == !args->token, "a token");
 	claim(!args->help && !args->version, "these do nothing else");
 	claim(!!args->netns + !!args->container + args->all_netns <= 1, "one place");

@@ -11,6 +11,7 @@
 #define reinject_find_map no_map
 #include "../../loader/exporter/exporter.c"
 #include "../../loader/exporter/clients.c"
+#include "../../loader/exporter/host.c"
 #include "../../loader/exporter/known.c"
 #define describe describe_socket
 #include "../../loader/exporter/listen.c"
@@ -124,7 +125,13 @@ static void talk(struct exporter *e, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct args args = { .namespaces = 1, .paths = 1, .ui = true };
+	static const struct args args = {
+		.namespaces = 1,
+		.paths = 1,
+		.ui = true,
+		.host = { "x", "a", "ab" }, /* of the seeds */
+		.nr_hosts = 3,
+	};
 	static struct exporter e = { .args = &args };
 	static struct MHD_Response *page;
 	const size_t len = strnlen((const char *)data, size < 32 ? size : 32);

@@ -180,6 +180,12 @@ CASES = {
         ["exporter", "--socket-group", "root"], USAGE, "listen at", "--socket-group", "for unix:PATH", "unix:PATH"),
     "group that is none": (
         ["exporter", "--listen", "unix:/run/x", "--socket-group", "nosuch"], FAILED, "listen at", "nosuch", "no such group", "getent"),
+    "name of a host with a port": (
+        ["exporter", "--host", "a.example", "--host", "a:80"], USAGE, "run", "--host", "not the name of a host: a:80", "help exporter"),
+    "name of a host that is none": (["exporter", "--host", ""], USAGE, "run", "--host", "not the name", "help exporter"),
+    "names of too many hosts": (["exporter", *["--host", "a"] * 17], USAGE, "run", "--host", "too many", "help"),
+    "name for a socket": (
+        ["exporter", "--listen", "unix:/run/x", "--host", "a"], USAGE, "run", "--host", "an address and a port", "help exporter"),
     "number of labels that is none": (
         ["exporter", "--paths", "-1"], USAGE, "run", "--paths", "not a number", "help"),
     "number of labels too large": (

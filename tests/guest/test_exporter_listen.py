@@ -111,3 +111,19 @@ def test_a_group_that_a_socket_cannot_have(directory):
     gid = grp.getgrnam("www-data").gr_gid
     with exporter("--socket-group", str(gid), listen=f"unix:{path}"):
         assert is_for(path) == (0o660, "www-data")
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/stats.json", "/nosuch"])
+def test_by_which_names_it_answers(path):
+    """Not by one that another site can have, which a browser would let read what is here."""
+    own = socket.gethostname()
+    known = ["192.0.2.1", "[2001:db8::1]:9851", "localhost:9851", own, "a.example", "B.example:80"]
+    with exporter("--ui", "--host", "a.example", "--host", "b.example") as served:
+        for host in known:
+            assert served.request(path, Host=host)[0] == (404 if path == "/nosuch" else 200), host
+        for host in ("evil.example", f"{own}.evil.example:9851", "127.0.0.1.evil.example", ""):
+            status, headers, text = served.request(path, Host=host)
+            assert (status, headers["Content-Type"]) == (403, "text/plain; charset=utf-8"), host
+            assert "--host NAME" in text and text.count("\n") == 1
+    with exporter("--ui", listen="unix:/run/mptcp-sched-test") as served:
+        assert served.request("/stats.json", Host="evil.example")[0] == 200
