@@ -81,7 +81,10 @@ def test_two_silent_ones_are_given_up_once_each(monkeypatch):
     """Requests come by them, and each takes its subflow back: what it owes is elsewhere already."""
     monkeypatch.setitem(events.EVENTS, "both", lambda lab, _: both(lab, "blackhole-data"))
     choice, given_up = schedulers.Choice("bpf_minrtt"), []
-    with Lab(outage.paths_of((20, 20, 20), (20, 30, 40), 1)) as lab, contextlib.ExitStack() as stack:
+    with (
+        Lab(outage.paths_of((20, 20, 20), (20, 30, 40), 1)) as lab,
+        contextlib.ExitStack() as stack,
+    ):
         for role in ("client", "server"):
             schedulers.use(lab, choice, role)
         ends = stack.enter_context(transfer.connection(lab))
