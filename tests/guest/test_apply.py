@@ -271,7 +271,7 @@ def test_a_file_that_is_not_there():
 
 def test_the_example_is_valid(none_loaded):
     assert told(ok("apply", "--dry-run", "--config", EXAMPLE)) == [
-        ("load", "bpf_ecf"),
+        ("load", "bpf_auto"),
         ("use in", "the root namespace"),
     ]
 

@@ -15,22 +15,15 @@ from command import PROGRAM, ok, sched
 from lab import Path, until
 from terminal import terminal
 from test_privilege import kept
+from test_registration import NAMES
 from tracer import FAR, trace
 from traffic import connection, download
 
 FAILED, USAGE = 1, 2
 SIZE = 192 << 10
-# Of all ten one of each kind on every kernel: conftest.py
+# Of all one of each kind on every kernel: conftest.py
 KINDS = ("bpf_ecf", "bpf_redundant", "bpf_cfs")
-OTHERS = (
-    "bpf_blest",
-    "bpf_daps",
-    "bpf_minrtt",
-    "bpf_queueaware",
-    "bpf_rr",
-    "bpf_steer",
-    "bpf_thin",
-)
+OTHERS = tuple(name for name in NAMES if name not in KINDS)
 
 
 @pytest.fixture(scope="module")
