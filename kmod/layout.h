@@ -80,6 +80,7 @@
 	F(sock_common, skc_state)                 \
 	F(sock, sk_protocol)                      \
 	F(sock, sk_sndbuf)                        \
+	F(sock, sk_type)                          \
 	B(sock, sk_userlocks)                     \
 	F(sock, sk_wmem_queued)                   \
 	F(sock, sk_write_queue)                   \

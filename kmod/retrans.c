@@ -12,16 +12,21 @@
 #include "bridge.h"
 #include "kernel_private.h"
 
+/* A raw socket may have any protocol's number, and less memory than one of that protocol. */
+static bool msb_is_stream(const struct sock *sk, int protocol)
+{
+	return sk && sk_fullsock(sk) && sk->sk_protocol == protocol && sk->sk_type == SOCK_STREAM &&
+	       (sk->sk_family == AF_INET || sk->sk_family == AF_INET6);
+}
+
 _Bool msb_is_mptcp_sock(const struct sock *sk)
 {
-	return sk && sk_fullsock(sk) && sk->sk_protocol == IPPROTO_MPTCP &&
-	       (sk->sk_family == AF_INET || sk->sk_family == AF_INET6);
+	return msb_is_stream(sk, IPPROTO_MPTCP);
 }
 
 struct mptcp_subflow_context *msb_subflow_ctx(const struct sock *sk)
 {
-	if (!sk || !sk_fullsock(sk) || sk->sk_protocol != IPPROTO_TCP ||
-	    (sk->sk_family != AF_INET && sk->sk_family != AF_INET6) || !sk_is_mptcp(sk))
+	if (!msb_is_stream(sk, IPPROTO_TCP) || !sk_is_mptcp(sk))
 		return NULL;
 	return (__force void *)READ_ONCE(inet_csk(sk)->icsk_ulp_data);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """bpf_mptcp_request_retrans(): asked for at every segment of every socket."""
 
+import errno
 import os
 import socket
 
@@ -35,6 +36,21 @@ def test_harmless_on_plain_tcp(labs, probe):
     assert count[INVALID] > 100
     assert count[INVALID] == sum(count), count
     assert retransmits == 0
+
+
+@pytest.mark.parametrize("protocol", [socket.IPPROTO_TCP, socket.IPPROTO_MPTCP])
+def test_raw_sockets_are_none(_shared, compiled, protocol):
+    """They may have the number of either, and are smaller than what it stands for."""
+    _shared.need()
+    with (
+        Object(compiled("raw")) as loaded,
+        socket.socket(socket.AF_INET, socket.SOCK_RAW, protocol) as raw,
+    ):
+        loaded.attach("t_sent")
+        raw.connect(("127.0.0.1", 0))
+        raw.send(b"x" * 40)
+        asked, answer = loaded.u64("asked", 0), loaded.u64("asked", 1)
+    assert asked == 1 and answer == errno.EINVAL
 
 
 def test_every_answer_and_the_rate(labs, probe):
