@@ -59,6 +59,13 @@ elif ! type_has "$probe struct sk_buff \*);"; then
 	exit 1
 fi
 
+# A subflow's own timer: of the socket or of its TCP part, there with its time beside it or without.
+if type_has 'struct timer_list tcp_retransmit_timer;'; then
+	option MSB_HAVE_TCP_TIMER
+elif type_has 'long unsigned int icsk_timeout;'; then
+	option MSB_HAVE_TIMEOUT_FIELD
+fi
+
 # When a subflow's own timer fires: tcp_timeout_expires(sk), icsk_timeout(icsk), or a field.
 if header_has 'tcp_timeout_expires(' "$@"; then
 	option MSB_HAVE_TIMEOUT_EXPIRES

@@ -49,14 +49,14 @@
 #endif
 
 /* Of a subflow's retransmission: msb_expires_in(), inet_csk_reset_xmit_timer() */
-#if defined(MSB_HAVE_TIMEOUT_EXPIRES)
+#if defined(MSB_HAVE_TCP_TIMER)
 #define MSB_TCP_TIMER_FIELDS(F) F(sock, tcp_retransmit_timer)
-#elif defined(MSB_HAVE_ICSK_TIMEOUT)
-#define MSB_TCP_TIMER_FIELDS(F) F(inet_connection_sock, icsk_retransmit_timer)
-#else
+#elif defined(MSB_HAVE_TIMEOUT_FIELD)
 #define MSB_TCP_TIMER_FIELDS(F)                        \
 	F(inet_connection_sock, icsk_retransmit_timer) \
 	F(inet_connection_sock, icsk_timeout)
+#else
+#define MSB_TCP_TIMER_FIELDS(F) F(inet_connection_sock, icsk_retransmit_timer)
 #endif
 
 /* tcp_under_memory_pressure() */
