@@ -35,6 +35,7 @@ class Cell:
     sysctl: dict
     costly: str = ""  # name of the path whose bytes are counted by themselves
     tables: str = ""  # of steering
+    gso: bool = False  # the ends' devices cut TCP's large packets
 
     def spec(self):
         """The same as plain data."""

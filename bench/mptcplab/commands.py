@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from mptcplab import plan, records, supervise, twice
+from mptcplab.lab.netlab import GSO
 from mptcplab.scenario import load_all
 from mptcplab.schema import ScenarioError
 
@@ -22,13 +23,18 @@ def run(argv):
         metavar="KEY=VALUE",
         help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any",
     )
+    add(
+        "--gso",
+        action="store_true",
+        help=GSO,
+    )
     add("--full", action="store_true", help="the papers' own lengths and repetitions")
     add("--kernel", required=True, help=argparse.SUPPRESS)
     add("--commit", help=argparse.SUPPRESS)
     add("--guests", type=int, default=2, help="how many at once (2)")
     add("--timeout", type=int, default=86400, help="seconds for all of it (a day)")
     add("--memory", type=int, default=2048, help="MB of each guest (2048)")
-    add("--out", help="name of the result file (lab-KERNEL)")
+    add("--out", help="name of the result file (lab-KERNEL, or gso-KERNEL with --gso)")
     add("--again", action="store_true", help="measures again what failed or is invalid")
     add(
         "--twice",

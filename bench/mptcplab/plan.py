@@ -176,6 +176,12 @@ def jobs_of(cells, kernel):
     return [*checks.values(), *measured.values()]
 
 
+def with_gso(cell):
+    if any(path.local for path in cell.paths):
+        raise PlanError(f"--gso: {cell.scenario} has a device with a queue of its own")
+    return dataclasses.replace(cell, gso=True)
+
+
 def make(args):
     form = FORMS[args.full]
     if args.guests < 1:
@@ -188,8 +194,10 @@ def make(args):
     cells = matching(cells, args.only)
     if not cells:
         raise PlanError("--only: no scenario has all of those parameters")
+    if args.gso:
+        cells = [with_gso(c) for c in cells]
     jobs = jobs_of(cells, args.kernel)
-    results = OUT / f"{args.out or 'lab-' + args.kernel}.jsonl"
+    results = OUT / f"{args.out or ('gso-' if args.gso else 'lab-') + args.kernel}.jsonl"
     done = set()
     if results.exists():
         done = {

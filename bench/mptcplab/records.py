@@ -11,7 +11,7 @@ from mptcplab.cell import cell_from
 from mptcplab.measures import MEASURES
 from mptcplab.places import OUT
 
-PLACE = ("scenario", "form", "params", "scheduler", "seed", "run")
+PLACE = ("scenario", "form", "params", "scheduler", "seed", "run", "gso")
 
 
 class PlanError(Exception):
@@ -50,7 +50,7 @@ def place_of(record):
     """What is measured there, whatever the code was that was measured."""
     if record["kind"] == "check":
         return record["key"]
-    return digest([record["kernel"], [record["cell"][k] for k in PLACE]])
+    return digest([record["kernel"], [record["cell"].get(k, False) for k in PLACE]])
 
 
 def latest(records):

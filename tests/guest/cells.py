@@ -82,7 +82,7 @@ def sent(conn_stats):
 
 def from_nginx(word, cell, size, repeat=1):
     """Mean seconds of downloads by curl on a connection that was in use before."""
-    args = argparse.Namespace(repeat=repeat, pause=1.0)
+    args = argparse.Namespace(repeat=repeat, pause=1.0, gso=False)
     sizes = {size: web.size_of(size)}
     rows, problems = web.measure(cell, schedulers.Choice(word), sizes, args, looks=False)
     assert not problems

@@ -7,9 +7,10 @@ import time
 
 import pytest
 import steered
+import traced
 from mptcplab import fluid, measures, player, scenario
 from mptcplab.guest import emulation, measure
-from mptcplab.lab import cwnd, fetch, netlab, web
+from mptcplab.lab import cwnd, fetch, netlab, transfer, web
 
 pytestmark = pytest.mark.virtual_time
 LINK = netlab.Path("one", mbit=4, rtt_ms=20, limit=40, seed=7)
@@ -75,6 +76,22 @@ def test_the_same_seed_loses_the_same_packets_and_another_seed_others():
     assert 340 < len(first) < 400
     assert seen(1) == first
     assert seen(2) != first
+
+
+def large_packets(path, gso):
+    """How many packets of TCP's were larger than the link's before their device had them."""
+    with traced.event("net", "net_dev_queue", f'name == "{path.name}" && len > {netlab.FRAME}'):
+        with netlab.Lab([path], gso=gso) as lab, transfer.connection(lab, mptcp=False) as ends:
+            assert transfer.transfer(lab, "server", [(ends, bytes(500_000))])["verified"]
+            got = lab.counters()[0]["rx"]
+        assert got["bytes"] / got["packets"] < netlab.FRAME
+        return traced.lines()
+
+
+def test_with_gso_tcp_makes_large_packets_and_the_link_sees_none():
+    path = netlab.Path("one", mbit=100, rtt_ms=20)
+    assert not large_packets(path, gso=False)
+    assert len(large_packets(path, gso=True)) > 20
 
 
 # --- player and fetcher

@@ -5,7 +5,7 @@ import copy
 import math
 
 import pytest
-from mptcplab import plan, scenario
+from mptcplab import plan, records, scenario
 from mptcplab.path import FRAME
 from mptcplab.scenario import ScenarioError
 
@@ -209,7 +209,7 @@ class Args:
         "7.0",
         1,
     )
-    out, again, commit, only = "test", False, "abc", None
+    out, again, commit, only, gso = "test", False, "abc", None, False
 
 
 def plan_of(monkeypatch, tmp_path, **changes):
@@ -231,6 +231,7 @@ def plan_of(monkeypatch, tmp_path, **changes):
         ({"scheduler": ["bpf_ecf:warp=1"]}, "no tunable 'warp'; there are:"),
         ({"scheduler": ["bpf_ecf:beta=900"]}, "beta takes 0 to"),
         ({"guests": 0}, "--guests: at least 1"),
+        ({"gso": True, "scenario": ["queueaware-upload"]}, "--gso: queueaware-upload has a device"),
         ({"only": ["wlan=1"]}, "--only: no parameter 'wlan'; there are: run"),
         ({"only": ["run=7"]}, "--only: no run '7'; there are: 0"),
         ({"only": ["run"]}, "--only: no run ''; there are: 0"),
@@ -260,6 +261,20 @@ def test_only_the_cells_that_are_asked_for(monkeypatch, tmp_path):
     # of the paths' checks those that these need, and no others
     checked = {j["path"]["mbit"] for j in made.jobs if j["kind"] == "check"}
     assert checked == {0.3, 8.6}
+
+
+def test_with_gso_it_is_another_measurement_in_another_file(monkeypatch, tmp_path):
+    plain, large = (plan_of(monkeypatch, tmp_path, gso=gso, out=None) for gso in (False, True))
+    assert (plain.results.name, large.results.name) == ("lab-7.0.jsonl", "gso-7.0.jsonl")
+    assert not {j["key"] for j in plain.jobs if j["kind"] == "cell"} & {
+        j["key"] for j in large.jobs
+    }
+    places = [
+        {records.place_of(finished(j)) for j in made.jobs if j["kind"] == "cell"}
+        for made in (plain, large)
+    ]
+    assert len(places[0]) == len(places[1])
+    assert not places[0] & places[1]
 
 
 def finished(job, **values):

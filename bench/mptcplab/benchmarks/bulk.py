@@ -27,7 +27,7 @@ import time
 
 from mptcplab import result, schedulers
 from mptcplab.lab import transfer
-from mptcplab.lab.netlab import Lab
+from mptcplab.lab.netlab import GSO, Lab
 from mptcplab.path import FRAME, of_cell
 from mptcplab.process import LabError
 from mptcplab.table import number, table
@@ -66,11 +66,11 @@ def row_of(cell, way, word, paths, data, runs):
     }
 
 
-def both_tcp(cell, way, data):
+def both_tcp(cell, way, data, args):
     """Can this machine do it? One plain TCP connection on each path; (row, problems)."""
     paths = paths_of(cell)
     cut = round(len(data) * paths[0].mbit / sum(p.mbit for p in paths))
-    with Lab(paths) as lab, contextlib.ExitStack() as stack:
+    with Lab(paths, gso=args.gso) as lab, contextlib.ExitStack() as stack:
         ends = [
             stack.enter_context(transfer.connection(lab, i, mptcp=False)) for i in range(len(paths))
         ]
@@ -88,17 +88,17 @@ def both_tcp(cell, way, data):
     return row, problems
 
 
-def measure(cell, way, choice, data, repeat, spread):
+def measure(cell, way, choice, data, args):
     """One scheduler; (row, problems)."""
     if choice.is_tcp:
-        return both_tcp(cell, way, data)
+        return both_tcp(cell, way, data, args)
     paths = paths_of(cell)
     sender = SENDERS[way]
     runs, problems = [], []
     rng = random.Random(f"{cell} {way}")
-    for _ in range(repeat):
-        others = paths_of(cell, lambda: rng.uniform(-spread, spread) / 100)
-        with Lab(others) as lab:
+    for _ in range(args.repeat):
+        others = paths_of(cell, lambda: rng.uniform(-args.spread, args.spread) / 100)
+        with Lab(others, gso=args.gso) as lab:
             schedulers.use(lab, choice, sender)
             with transfer.connection(lab) as ends:
                 time.sleep(rng.uniform(0, START_S))
@@ -261,6 +261,7 @@ def parse(argv):
         metavar="PERCENT",
         help="RTTs of each transfer differ from the cell's by up to so much, alike for all",
     )
+    add("--gso", action="store_true", help=GSO)
     args = p.parse_args(argv)
     args.cell = args.cell or [f"{r}@{t}" for r in RATES for t in RTTS_MS]
     args.direction = args.direction or list(SENDERS)
@@ -276,7 +277,7 @@ def measure_all(args, chosen, data):
         done = 0
         for cell, way in cases:
             try:
-                row, bad = measure(cell, way, choice, data, args.repeat, args.spread)
+                row, bad = measure(cell, way, choice, data, args)
             except LabError as e:
                 problems.append(f"{cell} {way}, {word}: {e}")
                 continue

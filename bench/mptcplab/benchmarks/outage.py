@@ -21,7 +21,7 @@ import time
 
 from mptcplab import gaps, result, schedulers
 from mptcplab.lab import outage, transfer
-from mptcplab.lab.netlab import Lab
+from mptcplab.lab.netlab import GSO, Lab
 from mptcplab.path import Path as NetPath
 from mptcplab.process import LabError
 from mptcplab.table import number, table
@@ -60,7 +60,7 @@ def measure(choice, load, event, victim, seed, args):
         ends_of = {"path": lives, "mptcp": False}
     else:
         ends_of = {}
-    with Lab(paths) as lab, contextlib.ExitStack() as stack:
+    with Lab(paths, gso=args.gso) as lab, contextlib.ExitStack() as stack:
         if not choice.is_tcp:
             for role in ("client", "server"):
                 schedulers.use(lab, choice, role)
@@ -222,6 +222,7 @@ def parse(argv):
         metavar="S/S/S",
         help="before, while it lasts, after ({})".format("/".join(f"{t:g}" for t in TIMES)),
     )
+    add("--gso", action="store_true", help=GSO)
     add("--notes", action="store_true", help="also all arrivals, in the result's file")
     args = p.parse_args(argv)
     if len(args.mbit) != len(args.rtt) or not 2 <= len(args.rtt) <= len(NAMES):

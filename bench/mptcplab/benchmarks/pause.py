@@ -3,7 +3,7 @@
 
 A connection carries as many bytes as the windows need to open, is idle for a while, and carries the
 same again, which is what is timed. Plain TCP does so over each path alone; the better one counts.
-Each path's queue holds a round trip of data.
+Each path's queue holds a round trip of data. Beside the time: how often windows were restarted then.
 
 Exit status 0: all data was right, every scheduler was in use.
 """
@@ -14,8 +14,8 @@ import random
 import time
 
 from mptcplab import result, schedulers
-from mptcplab.lab import transfer
-from mptcplab.lab.netlab import Lab
+from mptcplab.lab import cwnd, transfer
+from mptcplab.lab.netlab import GSO, Lab
 from mptcplab.path import of_cell
 from mptcplab.process import LabError
 from mptcplab.table import number, table
@@ -32,42 +32,49 @@ def paths_of(cell):
     return of_cell(cell, NAMES)
 
 
-def measure(paths, choice, data, pause):
-    """(seconds before and after the pause, problems)"""
+def restarts(read):
+    """Of all windows, after idle times, so far."""
+    return sum(counts["idle"] for counts in read().values())
+
+
+def measure(paths, choice, data, args):
+    """(seconds before and after the pause, restarts of windows after it), problems"""
     problems = []
-    with Lab(paths) as lab:
+    with Lab(paths, gso=args.gso) as lab, cwnd.probe() as read:
         if not choice.is_tcp:
             schedulers.use(lab, choice, SENDER)
         with transfer.connection(lab, mptcp=not choice.is_tcp) as ends:
             runs = []
-            for wait in (0, pause):
+            for wait in (0, args.pause):
                 time.sleep(wait)
+                before = restarts(read)
                 runs.append(transfer.transfer(lab, SENDER, [(ends, data)]))
             if not choice.is_tcp:
                 problems += schedulers.check_in_use(lab, choice, SENDER)
     if not all(run["verified"] for run in runs):
         problems.append("not the data that was sent")
-    return [run["seconds"] for run in runs], problems
+    return (*(run["seconds"] for run in runs), restarts(read) - before), problems
 
 
-def best_alone(paths, choice, data, pause):
+def best_alone(paths, choice, data, args):
     """Plain TCP over the path on which it is faster after the pause."""
-    tried = [measure([path], choice, data, pause) for path in paths]
+    tried = [measure([path], choice, data, args) for path in paths]
     return min(tried, key=lambda one: one[0][1])
 
 
-def measure_cell(cell, chosen, data, pause):
+def measure_cell(cell, chosen, data, args):
     paths = paths_of(cell)
     rows, problems = [], []
     for choice in chosen:
         one = best_alone if choice.is_tcp else measure
         try:
-            (fresh, after), bad = one(paths, choice, data, pause)
+            (fresh, after, count), bad = one(paths, choice, data, args)
         except LabError as e:
             problems.append(f"{cell}, {choice.word}: {e}")
             continue
         problems += [f"{cell}, {choice.word}: {text}" for text in bad]
-        rows.append({"cell": cell, "scheduler": choice.word, "fresh": fresh, "after": after})
+        row = {"cell": cell, "scheduler": choice.word, "fresh": fresh, "after": after}
+        rows.append(row | {"restarts": count})
     base = next((r["after"] for r in rows if r["scheduler"] == schedulers.TCP), None)
     for row in rows:
         row["over_tcp"] = base and row["after"] / base
@@ -75,7 +82,7 @@ def measure_cell(cell, chosen, data, pause):
 
 
 def lines_of(rows):
-    head = ("Mbit/s@ms", "scheduler", "fresh s", "after the pause s", "x TCP")
+    head = ("Mbit/s@ms", "scheduler", "fresh s", "after the pause s", "x TCP", "restarts")
     yield from table(
         head,
         [
@@ -85,6 +92,7 @@ def lines_of(rows):
                 f"{r['fresh']:.3f}",
                 f"{r['after']:.3f}",
                 number(r["over_tcp"], ".2f"),
+                r["restarts"],
             )
             for r in rows
         ],
@@ -102,14 +110,16 @@ def run(argv):
     add("--scheduler", action="append", metavar="WORD", help=schedulers.SPELLING)
     add("--size", type=float, default=SIZE_MB, help=f"MB ({SIZE_MB})")
     add("--pause", type=float, default=PAUSE_S, help=f"seconds ({PAUSE_S:g})")
+    add("--gso", action="store_true", help=GSO)
     args = p.parse_args(argv)
     args.cell = args.cell or list(CELLS)
     chosen = schedulers.choices(args.scheduler or list(WORDS))
     data = random.Random(1).randbytes(round(args.size * 1e6))
-    print(f"{result.heading()}: {args.size:g} MB, {args.pause:g} s after as many")
+    how = ", GSO" if args.gso else ""
+    print(f"{result.heading()}: {args.size:g} MB, {args.pause:g} s after as many{how}")
     rows, problems = [], []
     for cell in args.cell:
-        found, bad = measure_cell(cell, chosen, data, args.pause)
+        found, bad = measure_cell(cell, chosen, data, args)
         rows += found
         problems += bad
     print("\n".join(lines_of(rows)))

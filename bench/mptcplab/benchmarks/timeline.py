@@ -215,7 +215,7 @@ def timeline(cell, choice, size, args):
     paths = downloads.paths_of(cell)
     order = [downloads.WARM_UP[0], *[size] * args.repeat]
     files = dict([downloads.WARM_UP, (size, downloads.size_of(size))])
-    with tempfile.TemporaryDirectory() as folder, Lab(paths, tag="") as lab:
+    with tempfile.TemporaryDirectory() as folder, Lab(paths, tag="", gso=args.gso) as lab:
         file, rec = Path(folder, "pcap"), Path(folder, "recording")
         host = lab.address("server", best_path(paths) if choice.is_tcp else 0)
         if not choice.is_tcp:

@@ -154,7 +154,7 @@ def measure(cell, resets, folder):
     """(result, files): the result is plain data, the files are captures."""
     files = {}
     with (
-        Lab(cell.paths, tag="", trunk=cell.trunk, sysctl=cell.sysctl) as lab,
+        Lab(cell.paths, tag="", trunk=cell.trunk, sysctl=cell.sysctl, gso=cell.gso) as lab,
         contextlib.ExitStack() as stack,
     ):
         bench = Bench(cell, lab, resets)

@@ -13,7 +13,7 @@ import statistics
 
 from mptcplab import schedulers
 from mptcplab.fluid import best_path, fluid_bound
-from mptcplab.lab.netlab import Lab
+from mptcplab.lab.netlab import GSO, Lab
 from mptcplab.lab.web import Server, download
 from mptcplab.path import FRAME, PAYLOAD, of_cell
 
@@ -60,6 +60,7 @@ def parser(doc, prog):
     add("--size", action="append", help="of a download, as 128K or 1M")
     add("--repeat", type=int, default=3)
     add("--pause", type=float, default=1.0, help="seconds")
+    add("--gso", action="store_true", help=GSO)
     return p
 
 
@@ -133,7 +134,7 @@ def measure(cell, choice, sizes, args, looks=True, path=None):
     # one left behind.
     order = [WARM_UP[0], *(s for s in sizes for _ in range(args.repeat))]
     got, seen, problems = [], [], []
-    with Lab(paths, tag="") as lab:
+    with Lab(paths, tag="", gso=args.gso) as lab:
         if not choice.is_tcp:
             schedulers.use(lab, choice)
         host = lab.address("server", taken if choice.is_tcp else 0)

@@ -15,6 +15,10 @@ once instead of losing the packet, which no network does.
 `trunk`: links that all paths share behind "net", as a backbone; each has a namespace of its own, and
 each path a VLAN on them.
 
+`gso`: as hosts do, TCP hands its device large packets, and the device cuts them, so the queues see
+packets of the size that a link carries. Without, TCP makes those itself, at many times the
+instructions and with another pattern of bursts. `offloads`: nothing is cut at all.
+
 Everything is in the namespaces; closing the lab ends what runs in them and removes them.
 """
 
@@ -31,19 +35,23 @@ from mptcplab.path import FRAME, PAYLOAD, ROLES, Path
 from mptcplab.process import LabError, check
 
 # Who makes a lab makes paths for it.
-__all__ = ["FRAME", "PAYLOAD", "ROLES", "Lab", "LabError", "Path"]
+__all__ = ["FRAME", "GSO", "PAYLOAD", "ROLES", "Lab", "LabError", "Path"]
 
 BRIDGE = "type bridge forward_delay 0 mcast_snooping 0"
+# What an option that asks for it says.
+GSO = "TCP makes large packets, which the ends' devices cut, as hosts do"
 UPLINK = "uplink"  # end of the trunk
 
 
 class Lab:
     """See the module's text. `tag` ends the namespaces' names; None: a random one."""
 
-    def __init__(self, paths, tag=None, trunk=(), sysctl=None, offloads=False):
+    def __init__(self, paths, tag=None, trunk=(), sysctl=None, offloads=False, gso=False):
         self.paths = list(paths)
         self.trunk = list(trunk)
-        self.offloads = offloads  # TCP's large packets, as devices have them
+        self.offloads, self.gso = offloads, gso
+        if gso and any(path.local for path in self.paths):
+            raise LabError("gso: a device with a queue of its own would see packets uncut")
         self.sysctl = sysctl or {}  # of the ends, below net: {"ipv4/tcp_timestamps": 2}
         tag = f"-{secrets.token_hex(3)}" if tag is None else tag
         roles = (*ROLES, "net", *(link.name for link in self.trunk))
@@ -106,10 +114,10 @@ class Lab:
                 yield self._vlan(port, path)
             else:
                 yield f"link add name {port} type veth peer name {name} netns {self.names[role]}"
-            yield f"link set dev {port} master {name} {self._segments()} up"
+            yield f"link set dev {port} master {name} {self._single()} up"
         yield f"link set dev {name} addrgenmode none up"
 
-    def _segments(self):
+    def _single(self):
         return "" if self.offloads else "gso_max_segs 1"
 
     # --- links that all paths share, each in a namespace of its own
@@ -153,7 +161,7 @@ class Lab:
         for i, path in enumerate(self.paths):
             own, other = self.address(role, i), ROLES[1 - ROLES.index(role)]
             yield f"address add {own}/24 dev {path.name}"
-            yield f"link set dev {path.name} address {self.mac(role, i)} {self._segments()} up"
+            yield f"link set dev {path.name} address {self.mac(role, i)} {'' if self.gso else self._single()} up"
             # Asking for it would cost the first packet a round trip, which counts as the path's.
             yield (
                 f"neighbour replace {self.address(other, i)} lladdr {self.mac(other, i)} "
@@ -173,11 +181,12 @@ class Lab:
     def _no_offload(self, path):
         """A queue must see packets of the size that a link carries, not TCP's large ones."""
         for role in ROLES:
-            self._offload_off(role, path.name)
+            self._offload_off(role, path.name, gso=self.gso)
             self._offload_off("net", self.port(path, role))
 
-    def _offload_off(self, where, device):
-        self.run(where, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")
+    def _offload_off(self, where, device, gso=False):
+        gso = "on" if gso else "off"
+        self.run(where, "ethtool", "-K", device, "tso", "off", "gso", gso, "gro", "off")
 
     def _batch(self, where, lines):
         text = "".join(f"{line}\n" for line in lines)
