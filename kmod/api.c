@@ -263,7 +263,7 @@ MSB_KFUNC int bpf_mptcp_restart_once(struct sock *ssk)
  *
  * A sum of MPTCP_PASS_NEXT (1): not the first of its pass. MPTCP_PASS_ASKED (2), of the first
  * only: the pass was asked for with bpf_mptcp_request_retrans(), and the retransmission timer
- * has not fired meanwhile. -EINVAL: no MPTCP socket.
+ * has not fired meanwhile, nor would have without requests. -EINVAL: no MPTCP socket.
  */
 MSB_KFUNC int bpf_mptcp_retrans_pass(struct sock *sk)
 {
@@ -274,11 +274,12 @@ MSB_KFUNC int bpf_mptcp_retrans_pass(struct sock *sk)
  * Ask for a retransmission pass of the connection that @sk is or belongs to:
  * its worker runs get_retrans as soon as it can, instead of when the data-level
  * retransmission timer fires. Any context, any socket. The pass does not count
- * towards giving a subflow up. Where nothing is unacknowledged but something
- * waits to be sent, the pass has get_send called instead, and again each time
- * the timer fires, until something was sent. A scheduler that asks for @msk with
- * snd_burst above 0 asks ahead of what it assigns now; one that assigns
- * nothing sets it to 0 before it asks. There is one pass per jiffy.
+ * towards giving a subflow up, and requests keep the timer from nothing. Where
+ * nothing is unacknowledged but something waits to be sent, the pass has get_send
+ * called instead, and again each time the timer fires, until something was sent.
+ * A scheduler that asks for @msk with snd_burst above 0 asks ahead of what it
+ * assigns now; one that assigns nothing sets it to 0 before it asks. There is one
+ * pass per jiffy.
  *
  * 0: asked. -EINVAL: not an MPTCP connection with subflows (anything else, a
  * listener, one that is closed or fell back to TCP). -ENODATA: nothing is

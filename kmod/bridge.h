@@ -83,14 +83,17 @@ void msb_forget_rounds(struct mptcp_subflow_context *subflow, unsigned int rcv_t
 void msb_forgive_round(struct mptcp_subflow_context *subflow);
 unsigned long long msb_wnd_end(const struct mptcp_sock *msk);
 _Bool msb_has_unacked(const struct mptcp_sock *msk);
+unsigned long long msb_una(const struct mptcp_sock *msk);
 unsigned long long msb_unacked(const struct mptcp_sock *msk);
 unsigned long long msb_write_seq(const struct mptcp_sock *msk);
 _Bool msb_has_unsent(const struct mptcp_sock *msk);
 _Bool msb_bursts(const struct mptcp_sock *msk);
 _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk);
+unsigned long msb_rtx_timer_due(const struct mptcp_sock *msk);
 void msb_fire_rtx_timer(struct mptcp_sock *msk);
 struct mptcp_sock *msb_msk_of_work(struct work_struct *work);
 unsigned long *msb_flags(struct mptcp_sock *msk);
+unsigned long msb_timer_ival(const struct mptcp_sock *msk);
 void msb_set_timer_ival(struct mptcp_sock *msk, unsigned long ival);
 struct mptcp_sched_ops *msb_sched(const struct mptcp_sock *msk);
 void **msb_kfunc_slot(struct btf *btf);

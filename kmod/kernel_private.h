@@ -149,6 +149,9 @@ struct msb_request *msb_pool_get(void);
 void msb_pool_put(struct msb_request *r);
 void msb_pool_put_back(struct msb_request *r);
 
+/* rounds.c */
+bool msb_round_is_due(struct mptcp_sock *msk);
+
 /* pass.c */
 int msb_watch_passes(void);
 void msb_forget_passes(void);

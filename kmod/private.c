@@ -105,6 +105,11 @@ _Bool msb_has_unacked(const struct mptcp_sock *msk)
 	       read_once(msk->rtx_queue.next) != &msk->rtx_queue;
 }
 
+unsigned long long msb_una(const struct mptcp_sock *msk)
+{
+	return read_once(msk->snd_una);
+}
+
 /* Bytes that were assigned and are not acknowledged at data level. */
 unsigned long long msb_unacked(const struct mptcp_sock *msk)
 {
@@ -143,6 +148,12 @@ _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk)
 	return read_once(msb_rtx_timer((struct mptcp_sock *)msk)->entry.pprev) != (void *)0;
 }
 
+/* In jiffies; the timer runs. */
+unsigned long msb_rtx_timer_due(const struct mptcp_sock *msk)
+{
+	return read_once(msb_rtx_timer((struct mptcp_sock *)msk)->expires);
+}
+
 /* As when it fires: bottom halves are off, and the caller's reference goes. */
 void msb_fire_rtx_timer(struct mptcp_sock *msk)
 {
@@ -159,6 +170,11 @@ struct mptcp_sock *msb_msk_of_work(struct work_struct *work)
 unsigned long *msb_flags(struct mptcp_sock *msk)
 {
 	return &msk->flags;
+}
+
+unsigned long msb_timer_ival(const struct mptcp_sock *msk)
+{
+	return msk->timer_ival;
 }
 
 void msb_set_timer_ival(struct mptcp_sock *msk, unsigned long ival)

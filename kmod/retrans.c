@@ -108,7 +108,8 @@ static u32 *msb_last_pass(const struct sock *msk)
  * counts as a round without progress for every subflow that has not been heard
  * of since the last, and after a few rounds the core gives the subflow up. At
  * one pass per jiffy that is less than the round trip of most paths, so the
- * round is taken off before it is put on. Rounds of the timer count as ever.
+ * round is taken off before it is put on. Rounds of the timer count as ever, also those that
+ * a request has kept from coming (rounds.c).
  */
 struct workqueue_struct *msb_wq;
 static atomic_t msb_requests; /* that are not done */
@@ -191,15 +192,19 @@ static void msb_begin_pass(struct sock *sk)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
 	struct list_head *head = msb_conn_list(msk), *pos;
+	bool due;
 
 	if (inet_sk_state_load(sk) == TCP_CLOSE || !(msb_has_unacked(msk) || msb_has_unsent(msk)) ||
 	    test_and_set_bit(msb_work_rtx, msb_flags(msk)))
 		return;
 	/* before the worker, which the connection's lock keeps from running */
-	set_bit(MSB_PASS_ASKED, msb_flags(msk));
+	due = msb_round_is_due(msk);
+	if (!due)
+		set_bit(MSB_PASS_ASKED, msb_flags(msk));
 	list_for_each(pos, head)
 	{
-		msb_forgive_round(msb_subflow_of(pos));
+		if (!due)
+			msb_forgive_round(msb_subflow_of(pos));
 		msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
 	}
 	WRITE_ONCE(*msb_last_pass(sk), (u32)jiffies);

@@ -3,7 +3,8 @@
 # BPF programs of the guest's tests that run in virtual time, where there is no compiler.
 
 GUEST_OBJ := $(addprefix $(B)/tests/,queues.bpf.o passes.bpf.o looping.bpf.o looping.pre615.bpf.o \
-	expanding.bpf.o expanding.pre615.bpf.o glance.bpf.o glance.pre615.bpf.o)
+	asking.bpf.o asking.pre615.bpf.o expanding.bpf.o expanding.pre615.bpf.o \
+	glance.bpf.o glance.pre615.bpf.o)
 
 .PHONY: guest-obj
 guest-obj: $(GUEST_OBJ) $(B)/tests/many $(B)/tests/churn
