@@ -47,7 +47,8 @@ usage() {
 		  native   makes a kernel that has the scheduler API itself, build/native/bzImage, for
 		           --kernel; half an hour or more (tests/native/build.sh). native --debug [TEST...]:
 		           kernels that watch themselves, with the API and without, and tests on both.
-		           native --patches: the patches for upstream (patches/) apply, are clean and compile
+		           native --patches [kernel|control]: the patches for upstream (patches/) apply, are
+		           clean and compile; a kernel of them; one like it without them, to compare
 
 		options
 		  --kernel K       latest (default, newest backport), lts (the release's own), all (both),

@@ -3,18 +3,22 @@
 #
 # The patches for upstream (patches/) on the kernel that they are for: each applies on top of those before
 # it, checkpatch.pl has nothing to say of it, and what it changes compiles without a warning. With
-# "kernel" a kernel is made of it, too, to boot.
+# "kernel" a kernel is made of it, too, to boot. "control" makes one of the same configuration without
+# them, to compare with.
 #
 #   ./vmtest.sh native --patches            inside the root; minutes, and 2 GB
 #   ./vmtest.sh native --patches kernel     half an hour or more: build/patched/bzImage, for --kernel
+#   ./vmtest.sh native --patches control    behind that minutes: build/control/bzImage
 #
-# usage: patches.sh [kernel] [SERIES]     SERIES: such as 7.2; default: that of the root's newest kernel
+# usage: patches.sh [kernel|control] [SERIES]
+#        SERIES    such as 7.2; default: that of the root's newest kernel
 
 set -euo pipefail
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 top=$(realpath "$here/../..")
 flavour=patched
+[ "${1:-}" != control ] || { flavour=control; shift; }
 out=$top/build/$flavour
 tree=$out/linux
 # What the tree has of them, for the next run to take back.
@@ -57,6 +61,12 @@ wanted_kernel=0
 [ "${1:-}" != kernel ] || { wanted_kernel=1; shift; }
 series=${1:-$(newest)}
 have_source
+if [ $flavour = control ]; then
+	configure "$here/config"
+	make_kernel
+	install_kernel
+	exit
+fi
 version=$(make -s -C "$tree" kernelversion)
 take_back
 for p in "${patches[@]}"; do apply_one "$p"; done

@@ -50,8 +50,8 @@ SKIP_MODULES = re.compile(
 # In build/: roots, kernels, logs and results of earlier runs. What is left is what was built of the project.
 NOT_FOR_GUESTS = (
     *("root", "root.new", "root.new.half-made", "vm", "kvm", "arm64", "log", "out", "queue"),
-    *("native", "debug", "debug-stock", "patched", "ccache", "selftests", "fuzz", "coverage"),
-    "compile_commands.json",
+    *("native", "debug", "debug-stock", "patched", "ccache", "selftests"),
+    *("control", "fuzz", "coverage", "compile_commands.json"),
 )
 
 # Of a compiled module: a magic number, flags, and time and size of its source (PEP 552).
