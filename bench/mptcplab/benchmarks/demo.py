@@ -68,7 +68,8 @@ def lines_of(cell, rows, repeat):
 LEGEND = """
 fast path: its share of the bytes. Per download: waits: decisions to wait for a faster subflow; no
 room: decisions that found every window full; re-sent: KB given to a subflow that another had.
-x bound: of a fluid on both paths, see bench/mptcplab/fluid.py; x TCP: of plain TCP on the fast path."""
+x bound: of a fluid on both paths, see bench/mptcplab/fluid.py; x TCP: of plain TCP, on the path on which
+that size is faster."""
 
 
 def run(argv):
@@ -84,7 +85,8 @@ def run(argv):
     for cell in cells:
         cell_rows = []
         for choice in chosen:
-            more, bad = downloads.measure(cell, choice, sizes, args)
+            measure = downloads.measure_tcp if choice.is_tcp else downloads.measure
+            more, bad = measure(cell, choice, sizes, args)
             cell_rows += more
             problems += bad
         print()

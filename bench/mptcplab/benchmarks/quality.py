@@ -17,7 +17,6 @@ the second subflow was there. How fast a scheduler is decides nothing here.
 import statistics
 
 from mptcplab import result, schedulers
-from mptcplab.fluid import best_path
 from mptcplab.lab import downloads
 from mptcplab.process import LabError
 from mptcplab.table import number, table
@@ -29,30 +28,6 @@ LONG = 256 << 10  # from here up the distance from the bound is summed up
 GAIN_CELL = "0.3/8.6"
 GAIN_UP_TO = 512 << 10
 MARGIN = 1.02  # over the default
-# A path with this part of the other's rate or more, and a shorter RTT, may be the better one.
-RIVAL = 0.25
-
-
-def tcp_paths(cell):
-    """The paths on which plain TCP may be fastest."""
-    paths = downloads.paths_of(cell)
-    best = best_path(paths)
-    return [
-        i
-        for i, p in enumerate(paths)
-        if i == best or (p.rtt_ms < paths[best].rtt_ms and p.mbit >= RIVAL * paths[best].mbit)
-    ]
-
-
-def measure_tcp(cell, choice, sizes, args):
-    runs = [
-        downloads.measure(cell, choice, sizes, args, looks=False, path=i) for i in tcp_paths(cell)
-    ]
-    rows = []
-    for of_size in zip(*(rows for rows, _ in runs), strict=True):
-        best = min(of_size, key=lambda r: r["mean"])
-        rows.append(best | {"others": [r for r in of_size if r is not best]})
-    return rows, [p for _, problems in runs for p in problems]
 
 
 def measure(choice, cells, sizes, args):
@@ -61,7 +36,7 @@ def measure(choice, cells, sizes, args):
     for cell in cells:
         try:
             if choice.is_tcp:
-                more, bad = measure_tcp(cell, choice, sizes, args)
+                more, bad = downloads.measure_tcp(cell, choice, sizes, args, looks=False)
             else:
                 more, bad = downloads.measure(cell, choice, sizes, args, looks=False)
         except LabError as e:

@@ -22,6 +22,8 @@ from mptcplab.path import FRAME, PAYLOAD, of_cell
 WARM_UP = ("warm-up", 1 << 20)
 RTT_MS = (20, 60)
 NAMES = ("wifi", "lte")
+# A path with this part of the other's rate or more, and a shorter RTT, may be the better one.
+RIVAL = 0.25
 
 
 def size_of(text):
@@ -173,3 +175,24 @@ def measure(cell, choice, sizes, args, looks=True, path=None):
                 row["fast_share"] = row["path_bytes"][fast] / sum(row["path_bytes"])
             rows.append(row)
     return rows, [f"{cell}, {choice}: {p}" for p in problems]
+
+
+def tcp_paths(cell):
+    """The paths on which plain TCP may be fastest."""
+    paths = paths_of(cell)
+    best = best_path(paths)
+    return [
+        i
+        for i, p in enumerate(paths)
+        if i == best or (p.rtt_ms < paths[best].rtt_ms and p.mbit >= RIVAL * paths[best].mbit)
+    ]
+
+
+def measure_tcp(cell, choice, sizes, args, looks=True):
+    """Plain TCP, for each size over the path on which that is faster: (rows, problems)."""
+    runs = [measure(cell, choice, sizes, args, looks, path=i) for i in tcp_paths(cell)]
+    rows = []
+    for of_size in zip(*(rows for rows, _ in runs), strict=True):
+        best = min(of_size, key=lambda r: r["mean"])
+        rows.append(best | {"others": [r for r in of_size if r is not best]})
+    return rows, [p for _, problems in runs for p in problems]
