@@ -9,6 +9,7 @@
 #include "cli/error.h"
 #include "cli/keys.h"
 #include "cli/screen.h"
+#include "cli/signals.h"
 #include "cli/wrap.h"
 
 #define ESC "\033"
@@ -42,7 +43,8 @@ void screen_open(bool draw)
 	unsigned int i;
 
 	for (i = 0; i < NR_ENDINGS; i++)
-		sigaction(endings[i], &act, NULL);
+		if (!signal_is_ignored(endings[i]))
+			sigaction(endings[i], &act, NULL);
 	on = draw && isatty(STDOUT_FILENO);
 	if (!on)
 		return;

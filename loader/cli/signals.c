@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include "cli/signals.h"
 
-/* Asked for, as by nohup, or as a shell does it for what runs in the background. */
-static bool is_ignored(int signal)
+bool signal_is_ignored(int number)
 {
 	struct sigaction was;
 
-	return !sigaction(signal, NULL, &was) && was.sa_handler == SIG_IGN;
+	return !sigaction(number, NULL, &was) && was.sa_handler == SIG_IGN;
 }
 
 int signals_open(void)
@@ -25,7 +23,7 @@ int signals_open(void)
 	sigaddset(&set, SIGINT);
 	/* once they are blocked, they would come all the same */
 	for (i = 0; i < sizeof(by_terminal) / sizeof(by_terminal[0]); i++)
-		if (!is_ignored(by_terminal[i]))
+		if (!signal_is_ignored(by_terminal[i]))
 			sigaddset(&set, by_terminal[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -3,6 +3,10 @@
 #define MPS_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+
+/* Asked for, as by nohup, or as a shell does it for what runs in the background. */
+bool signal_is_ignored(int number);
 
 /*
  * A descriptor that is readable once SIGTERM or SIGINT has come, or SIGHUP or SIGQUIT where they

@@ -130,6 +130,19 @@ def test_lines_of_json(labs):
     assert moved > 100_000
 
 
+def test_under_nohup_a_hangup_does_not_end_it(labs):
+    words = ("stats", "--watch", "0.2", "--json", "--netns", labs().client.name)
+    process = subprocess.Popen(
+        ["nohup", PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    process.stdout.readline()
+    process.send_signal(signal.SIGHUP)
+    later = [process.stdout.readline() for _ in range(3)]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    assert all(json.loads(line)["connections"] == [] for line in later)
+
+
 def test_the_busiest_connection_comes_first(labs):
     """By what it sends now, not by what it sent."""
     lab = labs().endpoints()
