@@ -42,6 +42,13 @@ def test_the_grid_of_the_ecf_paper_has_36_pairs_and_five_runs():
     assert cells[0].workload["rates"] == [0.26, 0.64, 1.00, 1.60, 4.14, 8.47]
 
 
+def test_no_paper_claims_anything_of_the_default_of_today():
+    """Theirs is minRTT; that of mainline Linux reads neither RTT nor window."""
+    for name, one in scenario.load_all().items():
+        for figure in one.figures:
+            assert "default" not in [c["scheduler"] for c in figure["claims"]], name
+
+
 def test_a_full_queue_has_the_rtt_under_load():
     cell = scenario.load_all("full")["ecf-dash"].cells(["default"])[0]
     wifi = cell.paths[0]
