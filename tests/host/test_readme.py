@@ -26,6 +26,7 @@ def test_the_table_of_a_path_that_dies():
     other = outage()
     other["results"][-1]["delay"] = 77
     assert "77000 ms" in "\n".join(readme.outage_lines(other))
+    assert readme.OWN_LOSSES in block
 
 
 def test_the_table_of_all_events():
@@ -34,6 +35,7 @@ def test_the_table_of_all_events():
     assert block == "\n".join(events.lines_of(told)) + "\n"
     told["results"][-1]["delay"] = 77
     assert "77000" in "\n".join(events.lines_of(told))
+    assert readme.OWN_LOSSES in block
 
 
 def test_the_table():

@@ -44,6 +44,7 @@ def lines_of(told):
         f"Linux {told['kernel']}, {told['date']}, {told['commit']}, virtual time,"
         f" {'one seed' if seeds == 1 else f'the worst of {seeds} seeds'}."
     )
+    yield readme.OWN_LOSSES
 
 
 def write(result=None):
