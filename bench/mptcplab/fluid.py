@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The time that no scheduler can beat: data as a fluid, every path full from the first moment."""
+"""The time that no scheduler can beat on a connection that opens on the first path.
+
+Data is a fluid, and every path full from the first moment. Plain TCP that opens on a faster path
+can beat it: handshake and request are charged to the first. A delay that varies counts at its mean.
+"""
 
 import dataclasses
 import itertools

@@ -48,7 +48,7 @@ class Workload:
 
     @staticmethod
     def bound(cell, result):
-        """What no scheduler can beat, as HEADLINE has it; None: nobody knows."""
+        """The bound, see fluid.py, as HEADLINE has it; None: nobody knows."""
         raise NotImplementedError
 
 
