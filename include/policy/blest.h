@@ -6,14 +6,18 @@
  * that time, wait for it; otherwise use the slow one.
  *
  * Source: Ferlin, Alay, Mehani, Boreli, "BLEST: Blocking estimation-based MPTCP
- * scheduler for heterogeneous networks", IFIP Networking 2016, summed up in
- * ecf-conext17, section 5.1. With rounds = rtt_s / rtt_f the fast subflow sends
+ * scheduler for heterogeneous networks", IFIP Networking 2016. ecf-conext17,
+ * section 5.1, has the idea in words, without formulas. With rounds =
+ * rtt_s / rtt_f the fast subflow sends
  *
  *   X = mss_f * (cwnd_f + (rounds - 1) / 2) * rounds    congestion avoidance
  *   X = mss_f * cwnd_f * (2^rounds - 1)                 slow start
  *
  * and is waited for when  lambda * X > M - in flight on s - one more segment,
  * M being all that the window holds at once.
+ *
+ * Not in the paper, but in its authors' code for Linux (mptcp_blest.c): what is
+ * sent in slow start; there it is the first slow start only, and a round more.
  *
  * Not in the paper: one more segment is by default what a choice really hands
  * over, the whole head fragment; X is no more than f was seen to deliver in

@@ -5,8 +5,9 @@
  * window carries that, and in turns that spread its share over the period.
  *
  * Source: Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, "DAPS: Intelligent
- * delay-aware packet scheduling for multipath transport", ICC 2014, as summed
- * up in ecf-conext17, section 5.1. With D = srtt / 2 and W = cwnd * mss of each
+ * delay-aware packet scheduling for multipath transport", ICC 2014. ecf-conext17,
+ * section 5.1, has it in words: by forward delay and window, inversely to the RTT.
+ * The formula is this project's. With D = srtt / 2 and W = cwnd * mss of each
  * subflow, f the one with the smallest delay and s the one with the largest:
  *
  *   share_i = Q * D_f / D_i * min(W_i, W_f) / W_f

@@ -8,6 +8,8 @@
  * Source: thin-streams, section III and Fig. 2 (probing), section IV (one-way
  * delay). Different here:
  *
+ *  - A path is probed after 4 RTTs by default, the multiplier of Fig. 2 is 5
+ *    (bpf/schedulers/thin.bpf.c says why).
  *  - A path that never carried data is probed too; in Fig. 2 it stays unknown.
  *  - The end of a burst is where all that was written is assigned and is short;
  *    of a longer one the rest is copied when only that much is unacknowledged.
