@@ -136,11 +136,14 @@ static __always_inline bool mps_steer_tail(__u32 mode)
 	return mode == MPS_STEER_CFS || mode == MPS_STEER_BALANCE;
 }
 
-/* over: MPS_STEER_OVER_CAP and MPS_STEER_BLOCKED. */
+/*
+ * over: MPS_STEER_OVER_CAP and MPS_STEER_BLOCKED. What is blocked sends nothing again, either: it
+ * would be the first choice for that, as it is idle.
+ */
 static __always_inline void mps_steer_cap(struct mps_path *p, __u32 over)
 {
 	p->metric |= over;
-	p->flags &= ~(!!(over & MPS_STEER_BLOCKED) * MPS_PATH_ACTIVE);
+	p->flags &= ~(!!(over & MPS_STEER_BLOCKED) * (MPS_PATH_ACTIVE | MPS_PATH_SENDS));
 }
 
 static __always_inline bool mps_steer_copies_all(__u32 mode)

@@ -6,7 +6,7 @@ import datetime
 import random
 
 import pytest
-from hostlib import ACTIVE, BACKUP, LOSS
+from hostlib import ACTIVE, BACKUP, LOSS, SENDS
 from stateful import Conn
 from steering import (
     AUTO,
@@ -140,13 +140,15 @@ def test_standby_leaves_a_path_at_its_cap_at_once(lib):
 
 
 def test_what_is_blocked_carries_nothing(lib):
-    for over, wanted in ((0, ACTIVE), (OVER, ACTIVE), (OVER | BLOCKED, 0)):
+    """Neither new data nor old: idle, it would be the timer's first choice."""
+    both = ACTIVE | SENDS
+    for over, wanted in ((0, both), (OVER, both), (OVER | BLOCKED, 0)):
         c = any_steered(random.Random(4))
         while not c.paths:
             c = any_steered(random.Random(5))
-        c.paths[0].flags |= ACTIVE
+        c.paths[0].flags |= both
         snap = ctypes.create_string_buffer(c.snapshot())
-        assert lib.capped(snap, over) & ACTIVE == wanted
+        assert lib.capped(snap, over) & both == wanted
 
 
 def test_over_the_cap_no_probes(lib):

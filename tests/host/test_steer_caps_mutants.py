@@ -45,7 +45,7 @@ MUTANTS = {
     ),
     "blocked-carries": (
         "policy/steer.h",
-        "p->flags &= ~(!!(over & MPS_STEER_BLOCKED) * MPS_PATH_ACTIVE);",
+        "p->flags &= ~(!!(over & MPS_STEER_BLOCKED) * (MPS_PATH_ACTIVE | MPS_PATH_SENDS));",
         "",
         judge.test_what_is_blocked_carries_nothing,
     ),
