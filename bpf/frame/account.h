@@ -83,7 +83,16 @@ static __always_inline __u32 mps_account_over(const struct mps_steer_seen *a,
 	return MPS_STEER_OVER_CAP | (row->flags & MPS_STEER_BLOCK ? MPS_STEER_BLOCKED : 0);
 }
 
-/* The same: of its loss threshold. For decisions only, which never overtake each other. */
+/* In all the time of the subflow: segments that were sent again, and had to be. */
+static __always_inline __u32 mps_account_lost(const struct tcp_sock *tp)
+{
+	return tp->total_retrans - tp->dsack_dups;
+}
+
+/*
+ * The same: of its loss threshold. For decisions only, which never overtake each other. What was
+ * lost while there was no threshold is no matter of a later one.
+ */
 static __always_inline __u32 mps_account_lossy(struct mps_steer_seen *a,
 					       const struct mps_steer_table *t,
 					       const struct tcp_sock *tp)
@@ -92,9 +101,11 @@ static __always_inline __u32 mps_account_lossy(struct mps_steer_seen *a,
 	bool lossy = false;
 
 	if (a->row && row->loss) {
-		mps_loss_look(&a->loss, tp->lost, tp->data_segs_out,
+		mps_loss_look(&a->loss, mps_account_lost(tp), tp->data_segs_out,
 			      (__u32)(bpf_ktime_get_ns() / 1000));
 		lossy = mps_loss_is_over(&a->loss, row->loss, a->lossy);
+	} else {
+		mps_loss_begin(&a->loss, mps_account_lost(tp), tp->data_segs_out);
 	}
 	a->lossy = lossy;
 	return lossy * MPS_STEER_OVER_LOSS;
@@ -126,6 +137,8 @@ MPS_FN __u32 mps_account_see(struct mps_steer_seen *a MPS_ARG, __u64 context, __
 	if (a->generation != t->generation || a->backup != backup) {
 		if (a->generation || how & MPS_ACCOUNT_OLDER)
 			mps_account_count(a, tp->bytes_sent, tp->bytes_received);
+		if (how & MPS_ACCOUNT_OLDER)
+			mps_loss_begin(&a->loss, mps_account_lost(tp), tp->data_segs_out);
 		if (!mps_account_find(a, t, context, backup))
 			return 0;
 	}

@@ -156,6 +156,17 @@ static __always_inline __u16 mps_fit(__u32 unit)
 }
 
 /*
+ * Bytes from `from` on that wait to be assigned. The end of the stream takes a number behind them
+ * as soon as the application closes it (__mptcp_wr_shutdown()), and is no byte.
+ */
+static __always_inline __u64 mps_pending(const struct mptcp_sock *msk, __u64 from)
+{
+	const __u64 left = msk->write_seq - from;
+
+	return left - (left && msk->snd_data_fin_enable);
+}
+
+/*
  * What is next is the head of the queue, not snd_nxt: after a subflow was given
  * up, the core goes back to the oldest unacknowledged data, whose window the
  * peer has granted long ago (__mptcp_retransmit_pending_data()).
@@ -169,7 +180,7 @@ MPS_FN __u32 mps_snap_conn(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_s
 	const __u64 nxt = head ? head->data_seq + head->already_sent : sent;
 	const __u32 looked_us = c->now_us;
 
-	c->pending = msk->write_seq - nxt;
+	c->pending = mps_pending(msk, nxt);
 	c->wnd_left = (__s64)(end - nxt) > 0 ? end - nxt : 0;
 	c->unacked = sent - msk->snd_una;
 	c->now_us = (__u32)(bpf_ktime_get_ns() / 1000);

@@ -119,7 +119,8 @@ struct tcp_sock {
 	__u32 snd_wnd;
 	__u32 segs_in;	      /* segments that came in */
 	__u32 data_segs_out;  /* segments with payload, each transmission of it */
-	__u32 lost;	      /* of these: taken for lost */
+	__u32 total_retrans;  /* of these: sent again */
+	__u32 dsack_dups;     /* and of those: the receiver had them */
 	__u64 bytes_sent;     /* payload, each transmission of it */
 	__u64 bytes_received; /* payload, in order */
 	__u32 lsndtime;	      /* jiffies */
@@ -148,6 +149,7 @@ struct mptcp_sock {
 	__u64 snd_una;
 	__u64 wnd_end;
 	int snd_burst;
+	bool snd_data_fin_enable;
 	struct list_head rtx_queue;
 	struct mptcp_data_frag *first_pending;
 };

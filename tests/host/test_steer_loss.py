@@ -111,5 +111,22 @@ def test_time_forgives(lib):
     assert not flow.send(0, us=60 * SECOND)
 
 
+def test_what_was_long_ago_says_nothing(lib):
+    """A first look at a subflow of a million segments, of which a few per mille were lost."""
+    for sent, lost in ((10_000_000, 30_000), (1_000_000, 2_500)):
+        flow = Subflow(lib, 2)
+        assert not flow.send(sent, lost)
+        assert flow.send(200, 20)
+
+
+def test_what_the_receiver_had_was_not_lost(lib):
+    """A timeout that was too early: sent again, and taken back by D-SACK a round trip later."""
+    flow = Subflow(lib, 5)
+    assert [flow.send(200), flow.send(40, 40), flow.send(1, -40)] == [0, 1, 0]
+    # more than is counted of late takes nothing from what comes
+    assert not flow.send(0, -500, us=31 * SECOND)
+    assert flow.send(200, 20)
+
+
 def test_without_a_threshold_none_is_over(lib):
     assert not Subflow(lib, 0).send(1000, 1000)

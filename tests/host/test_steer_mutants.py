@@ -280,6 +280,18 @@ MUTANTS = {
         "",
         loss.test_by_the_sums,
     ),
+    "a-lifetime-counts": (
+        "state/steer_loss.h",
+        "more < MPS_LOSS_STEP && ",
+        "",
+        loss.test_what_was_long_ago_says_nothing,
+    ),
+    "what-was-there-is-not-taken-back": (
+        "state/steer_loss.h",
+        "l->lost -= l->lost < back ? l->lost : back;",
+        ";",
+        loss.test_what_the_receiver_had_was_not_lost,
+    ),
     "halves-lost": (
         "state/steer_loss.h",
         "MPS_LOSS_UNIT 256U",
