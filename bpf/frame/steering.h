@@ -139,7 +139,9 @@ enum mps_steer_sight {
 
 /*
  * Completes a path of the snapshot: its metric. One that is tried again is within its thresholds,
- * and of unknown RTT, so that it gets a fragment. context: address of its struct
+ * and of unknown RTT, so that it gets a fragment. p->metric is TCP's own RTT: that of the snapshot
+ * becomes the smallest of late with the first RTO of idle time (mps_idle_rtt()), which is right for
+ * a queue of one's own and no reason to come back. context: address of its struct
  * mptcp_subflow_context, or 0, and the answer is 1 where it takes that one; generation: of the
  * tables that the connection's rule is of; sight: enum mps_steer_sight.
  */
@@ -148,9 +150,10 @@ MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path 
 {
 	const struct mps_steer_table *t = mps_steer_table();
 	const bool backup = mps_is_backup(p);
+	const __u32 srtt_us = p->metric;
 	const struct mps_steer_path *row;
 	__u32 at, slow, lossy = !!(sight & MPS_STEER_SEES_LOSS);
-	bool kept;
+	bool kept, out;
 
 	p->metric = mps_steer_metric(mps_match_rank(NULL, backup), 0, 0);
 	if (!t)
@@ -160,7 +163,8 @@ MPS_FN __u32 mps_steer_see(struct mps_subflow_store *s MPS_ARG, struct mps_path 
 		return at == MPS_STEER_ROW_UNSURE;
 	row = &t->path[(at - 1) & (MPS_STEER_PATHS - 1)];
 	kept = (s->row & ~MPS_STEER_ROW_OUT) == at;
-	slow = mps_match_over_rtt(row, p->srtt_us, kept && s->row & MPS_STEER_ROW_OUT);
+	out = kept && s->row & MPS_STEER_ROW_OUT;
+	slow = mps_match_over_rtt(row, out ? srtt_us : p->srtt_us, out);
 	if (kept)
 		s->row = (__u8)(at | slow * MPS_STEER_ROW_OUT);
 	if ((slow | lossy) && !context)
@@ -194,8 +198,10 @@ static __always_inline void mps_steer_see_path(const struct mps_look *l, struct 
 	__u64 context = 0;
 
 	s->lossy = lossy;
+	p->metric = tp->srtt_us >> 3;
 	if (mps_steer_see(s, p, 0, generation, sight)) {
 		bpf_core_read(&context, sizeof(context), &tp->inet_conn.icsk_ulp_data);
+		p->metric = tp->srtt_us >> 3;
 		mps_steer_see(s, p, context, generation, sight);
 	}
 	mps_steer_cap(p, over & ~MPS_STEER_OVER_LOSS);
