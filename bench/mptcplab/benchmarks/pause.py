@@ -3,7 +3,8 @@
 
 A connection carries as many bytes as the windows need to open, is idle for a while, and carries the
 same again, which is what is timed. Plain TCP does so over each path alone; the better one counts.
-Each path's queue holds a round trip of data. Beside the time: how often windows were restarted then.
+Each path's queue holds a round trip of data. Beside the time: how often
+windows were restarted then, and how often that ended at the initial window of 10 segments.
 
 Exit status 0: all data was right, every scheduler was in use.
 """
@@ -33,8 +34,10 @@ def paths_of(cell):
 
 
 def restarts(read):
-    """Of all windows, after idle times, so far."""
-    return sum(counts["idle"] for counts in read().values())
+    """How often windows became smaller after idle times, and fell to the initial one, so far."""
+    counts = read().values()
+    fell = sum(c["idle"] for c in counts)
+    return [fell + sum(c["idle_smaller"] for c in counts), fell]
 
 
 def measure(paths, choice, data, args):
@@ -49,11 +52,12 @@ def measure(paths, choice, data, args):
                 time.sleep(wait)
                 before = restarts(read)
                 runs.append(transfer.transfer(lab, SENDER, [(ends, data)]))
+                count = [b - a for a, b in zip(before, restarts(read), strict=True)]
             if not choice.is_tcp:
                 problems += schedulers.check_in_use(lab, choice, SENDER)
     if not all(run["verified"] for run in runs):
         problems.append("not the data that was sent")
-    return (*(run["seconds"] for run in runs), restarts(read) - before), problems
+    return (*(run["seconds"] for run in runs), count), problems
 
 
 def best_alone(paths, choice, data, args):
@@ -74,7 +78,7 @@ def measure_cell(cell, chosen, data, args):
             continue
         problems += [f"{cell}, {choice.word}: {text}" for text in bad]
         row = {"cell": cell, "scheduler": choice.word, "fresh": fresh, "after": after}
-        rows.append(row | {"restarts": count})
+        rows.append(row | {"restarts": count[0], "to_initial": count[1]})
     base = next((r["after"] for r in rows if r["scheduler"] == schedulers.TCP), None)
     for row in rows:
         row["over_tcp"] = base and row["after"] / base
@@ -82,7 +86,7 @@ def measure_cell(cell, chosen, data, args):
 
 
 def lines_of(rows):
-    head = ("Mbit/s@ms", "scheduler", "fresh s", "after the pause s", "x TCP", "restarts")
+    head = ("Mbit/s@ms", "scheduler", "fresh s", "after the pause s", "x TCP", "restarts", "to 10")
     yield from table(
         head,
         [
@@ -93,6 +97,7 @@ def lines_of(rows):
                 f"{r['after']:.3f}",
                 number(r["over_tcp"], ".2f"),
                 r["restarts"],
+                r["to_initial"],
             )
             for r in rows
         ],
