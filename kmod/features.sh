@@ -8,6 +8,8 @@
 #   VMLINUX_H  its types, as bpftool dumps them
 #   FUNCTIONS  the names of its functions, one per line
 #   HEADERS    its include/net/inet_connection_sock.h
+#
+# Exit status 77: a kernel that the bridge cannot serve, whatever else is installed (skip.sh).
 
 set -eu
 types=$1 functions=$2
@@ -24,6 +26,11 @@ header_has() {
 	cat "$@" 2>/dev/null | grep -q "$pattern"
 }
 
+refuse() {
+	echo "features.sh: $*" >&2
+	exit 77
+}
+
 option() {
 	printf -- '-D%s ' "$1"
 }
@@ -32,12 +39,10 @@ option() {
 if type_has '(\*get_send)(struct mptcp_sock \*);'; then
 	option MSB_HAVE_GET_SEND
 elif type_has '(\*get_send)('; then
-	echo "features.sh: this kernel's hook is get_send(msk, data), a form that only Linux 6.15 had;" \
-		"the bridge serves get_send(msk) and get_subflow(msk, data)" >&2
-	exit 1
+	refuse "this kernel's hook is get_send(msk, data), a form that only Linux 6.15 had;" \
+		"the bridge serves get_send(msk) and get_subflow(msk, data)"
 elif ! type_has '(\*get_subflow)(struct mptcp_sock \*, struct mptcp_sched_data \*);'; then
-	echo "features.sh: this kernel's struct mptcp_sched_ops has no hook that the bridge knows" >&2
-	exit 1
+	refuse "this kernel's struct mptcp_sched_ops has no hook that the bridge knows"
 fi
 
 # Who looks for stale subflows: the default scheduler only, by this function, or the core.
@@ -54,9 +59,7 @@ probe='typedef void (\*btf_trace_tcp_probe)(void \*, struct sock \*,'
 if type_has "$probe const struct sk_buff \*);"; then
 	option MSB_HAVE_CONST_PROBE
 elif ! type_has "$probe struct sk_buff \*);"; then
-	echo "features.sh: this kernel has no tracepoint tcp_probe(sk, skb)," \
-		"with which the bridge's ACK clock ticks" >&2
-	exit 1
+	refuse "this kernel has no tracepoint tcp_probe(sk, skb), with which the bridge's ACK clock ticks"
 fi
 
 # A subflow's own timer: of the socket or of its TCP part, there with its time beside it or without.

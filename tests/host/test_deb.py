@@ -146,3 +146,30 @@ def test_dkms_builds_the_module_and_purging_leaves_nothing(root, built, version)
     root.run(*DPKG, "--purge", *packages, "mptcp-sched-dbgsym", timeout=120)
     assert not any(module_of(root, kernel).exists() for kernel in installed)
     assert difference(before, root.changes()) == {}
+
+
+def without_option(root, kernel):
+    conf = root.headers(kernel) / "include/config/auto.conf"
+    conf.write_text(conf.read_text().replace("CONFIG_MPTCP=y\n", ""))
+
+
+def without_tracepoint(root, kernel):
+    """A bpftool that does not tell of it."""
+    stub = root.root / "usr/local/sbin/bpftool"
+    stub.write_text(f'#!/bin/sh\n{shutil.which("bpftool")} "$@" | sed /btf_trace_tcp_probe/d\n')
+    stub.chmod(0o755)
+
+
+@pytest.mark.parametrize("lack", [without_option, without_tracepoint])
+def test_dkms_skips_a_kernel_that_the_module_cannot_serve(root, built, lack):
+    """A failure would be that of apt, and of each later upgrade of a kernel."""
+    kernel = root.own_kernels()[0]
+    archive = shutil.copy(next(built.glob("mptcp-sched-dkms_*.deb")), root.root / "tmp")
+    root.run("dpkg-deb", "--extract", f"/tmp/{Path(archive).name}", "/")
+    (source,) = (root.root / "usr/src").glob("mptcp-sched-bpf-*")
+    assert os.access(source / "skip.sh", os.X_OK)
+    lack(root, kernel)
+    root.run("dkms", "add", "/".join(source.name.rsplit("-", 1)))
+    said = root.run("dkms", "autoinstall", "-k", kernel, timeout=60).stdout
+    assert "was skipped for module(s) mptcp-sched-bpf" in said
+    assert not module_of(root, kernel).exists()
