@@ -20,8 +20,11 @@
 /* Its init looks for symbols and checks types; a slow machine is slow at that. */
 #define MODPROBE_MS 120000
 
-#define HINT_BUILD \
-	"build and install it for this kernel: `dkms autoinstall`, or `make kmod kmod-install`"
+#define DKMS_NAME "mptcp-sched-bpf/" MPS_VERSION
+/* DKMS takes one that it has built as done: neither autoinstall nor build --force replaces it. */
+#define HINT_BUILD                                                                             \
+	"build and install it for this kernel: `dkms unbuild " DKMS_NAME " -k $(uname -r) && " \
+	"dkms install " DKMS_NAME "`, or `make kmod kmod-install`"
 #define HINT_INSTALL "install it with DKMS or `make kmod kmod-install`"
 #define HINT_SIGN                                                                                 \
 	"sign it with a key that this machine trusts (DKMS: `mokutil --import "                   \

@@ -123,10 +123,10 @@ class Broken:
     at_load: str = ""  # what load says, where that is not what doctor does
 
 
-BUILD = "dkms autoinstall.*make kmod"
+BUILD = r"`dkms unbuild (\S+) -k \$\(uname -r\) && dkms install \1`.*make kmod"
 MODULE = {
     "not installed": Broken(
-        not_installed(), "Module mptcp_sched_bpf not found", "DKMS"),
+        not_installed(), "Module mptcp_sched_bpf not found", "DKMS.*dkms autoinstall"),
     "of another kernel": Broken(
         other_module(of_another_kernel), "the kernel: mptcp_sched_bpf: version magic '.* should be '", BUILD),
     "of another build": Broken(
@@ -142,7 +142,7 @@ MODULE = {
     "its BTF was taken out": Broken(
         other_module(without_btf), "the kernel: mptcp_sched_bpf: this module has no BTF", BUILD),
     "loads without BTF": Broken(
-        of_no_use(), "is loaded, but it has no BTF", "^build and install it"),
+        of_no_use(), "is loaded, but it has no BTF", f"^build and install it.*{BUILD}"),
     "refuses a field's place": Broken(
         other_module(built("moved")), r"the kernel: mptcp_sched_bpf: .*struct mptcp_sock: \w+ expected at byte", BUILD),
     "refuses the kernel's series": Broken(
