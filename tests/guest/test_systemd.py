@@ -182,6 +182,26 @@ def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot):
     assert machine.unit(EXPORTER, "ActiveState") == ["active"], "it needs no scheduler"
 
 
+@pytest.mark.timeout(1200)
+def test_the_exporter_waits_for_its_address(boot, root):
+    """As a machine has it whose network comes up later than its units."""
+    options = root.root / "etc/default/mptcp-sched-exporter"
+    options.write_text("MPTCP_SCHED_EXPORTER=--listen 192.0.2.9:9851\n")
+    machine = boot()
+    # by default systemd gives up after five
+    until(lambda: int(machine.unit(EXPORTER, "NRestarts")[0]) > 5, 300, "six attempts", every=1)
+    machine.run("ip", "address", "add", "192.0.2.9/32", "dev", "lo")
+    ask = ("curl", "-sS", "--max-time", "60", "http://192.0.2.9:9851/metrics")
+
+    def serves():
+        return "build_info" in machine.run(*ask, check=False).stdout
+
+    try:
+        until(serves, 60, "an answer", every=1)
+    except AssertionError as error:
+        raise AssertionError(machine.journal(EXPORTER)) from error
+
+
 def test_the_units_that_are_tested_are_the_installed_ones():
     for unit in (APPLY, EXPORTER, ACCOUNT, TIMER):
         dist = TOP / "dist" / unit
