@@ -66,6 +66,14 @@ def test_the_module_s_source_is_complete(built, version):
     assert {f"{top}/{s.name}" for s in sources} | {f"{top}/dkms.conf"} <= found
 
 
+def test_the_unit_is_started_once_its_module_is_there(built, version):
+    """A machine whose configuration came first has had it fail."""
+    package = built / f"mptcp-sched-dkms_{version}_all.deb"
+    script = output("dpkg-deb", "--info", package, "postinst")
+    built_by, started = "/dkms/common.postinst", "deb-systemd-invoke start mptcp-sched.service"
+    assert 0 < script.find(built_by) < script.find(started)
+
+
 def test_libbpf_is_named_as_what_is_linked_in(built, version):
     package = built / f"mptcp-sched_{version}_amd64.deb"
     assert re.fullmatch(r"libbpf \(= [\d:.~+-]+\S*\)", field(package, "Static-Built-Using"))
