@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """vmtest.sh asks for what it needs: root, by sudo where there is one, and says it where there is none."""
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -140,3 +141,45 @@ def test_a_test_that_no_file_of_its_name_has():
     done = vmtest("test", "steer::test_nosuch")
     assert done.returncode == 2 and done.stdout == ""
     assert "has test_steer.py with test_nosuch" in done.stderr
+
+
+def of_guests(build, words, check=True, **options):
+    """With the functions of tests/vm/guests.sh."""
+    given = 'build=$0; say() { echo "$*" >&2; }; . tests/vm/guests.sh; ' + words
+    command = ["bash", "-euc", given, build]
+    return subprocess.run(
+        command, cwd=TOP, capture_output=True, text=True, check=check, timeout=60, **options
+    )
+
+
+def test_a_queue_is_emptied_line_by_line(tmp_path):
+    (tmp_path / "queue").write_text("one\ntwo\n")
+    words = 'guest_tests() { echo "$1" >>"$build/done"; }; log=$build; lane'
+    of_guests(tmp_path, words)
+    assert (tmp_path / "done").read_text() == "one\ntwo\n"
+
+
+def test_a_line_that_cannot_be_taken_out_is_not_done(tmp_path):
+    """It would be done again and again, until the disk has room."""
+    (tmp_path / "queue").write_text("one\n")
+    words = 'sed() { [ "$1" != -i ] && command sed "$@"; }; guest_tests() { exit 3; }; lane'
+    done = of_guests(tmp_path, words, check=False)
+    assert done.returncode == 1
+    assert "nothing can be taken out" in done.stderr
+
+
+def test_a_second_run_of_all_tests_waits(tmp_path):
+    """Else it takes what the first has in its queue."""
+    with open(tmp_path / ".testing", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        # whose wait for it fails here, as the test would wait for ever
+        words = 'flock() { command flock --nonblock "$@"; }; alone; echo begun'
+        done = of_guests(tmp_path, words, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "waiting for another test run" in done.stderr
+    assert of_guests(tmp_path, words).stdout == "begun\n"
+
+
+def test_all_tests_begin_with_that():
+    script = (TOP / "tests/vm/guests.sh").read_text()
+    assert "do_test() {\n\tlocal k status=0 beside=()\n\talone\n" in script

@@ -150,12 +150,13 @@ queue_others() {
 	done
 }
 
-# Takes the first line out of the queue.
+# Takes the first line out of the queue. One that stays there is not printed, or it were so for ever.
 next_in_queue() {
+	local line
 	(
 		flock 7
-		sed -n 1p "$build/queue"
-		sed -i 1d "$build/queue"
+		line=$(sed -n 1p "$build/queue") && sed -i 1d "$build/queue" || exit
+		[ -z "$line" ] || printf '%s\n' "$line"
 	) 7>"$build/.queue"
 }
 
@@ -167,6 +168,10 @@ lane() {
 		guest_tests "$k" "$name" "$sets" "$part" </dev/null >"$log/$name-$k.out" || status=$?
 		say "guest tests ($name) on Linux $k: done"
 	done
+	if [ ! -e "$build/queue" ] || [ -s "$build/queue" ]; then
+		say "no more tests: nothing can be taken out of $build/queue"
+		return 1
+	fi
 	return $status
 }
 
@@ -187,8 +192,15 @@ find_skipped() {
 	in_root sh -c 'tests/skipped.py build/out/test-*.xml' </dev/null
 }
 
+# A run has the queue, the logs and the results to itself.
+alone() {
+	exec 6>"$build/.testing"
+	flock -n 6 || { say "waiting for another test run in $build ..."; flock 6; }
+}
+
 do_test() {
 	local k status=0 beside=()
+	alone
 	rm -f "$log"/test-{virtual,command}-*.out "$build"/out/test-*.xml
 	compile_for_guests || return
 	queue_others >"$build/queue"
