@@ -4,6 +4,8 @@
 # Builds and runs everything in a virtual machine with a stock Debian kernel: see usage() below.
 
 set -euo pipefail
+# where a path of the user's begins
+from=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 top=$PWD
@@ -115,6 +117,7 @@ tree_commit() {
 # Mounts and chroots need root, or a user namespace in which this user is root.
 get_root() {
 	local enter=(unshare --user --map-root-user --map-auto --mount --)
+	cd "$from"
 	# a root that somebody else has made cannot be written to
 	if [ -z "${VMTEST_IN_USERNS:-}" ] && { [ ! -e "$build" ] || [ -O "$build" ]; } &&
 		"${enter[@]}" true 2>/dev/null; then

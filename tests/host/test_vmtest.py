@@ -12,7 +12,7 @@ TOP = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 
 
-def vmtest(*words, path=None, user=NOBODY):
+def vmtest(*words, path=None, user=NOBODY, cwd=None):
     """Runs it as somebody who has not made build/ and cannot write there."""
     env = {
         **os.environ,
@@ -26,7 +26,7 @@ def vmtest(*words, path=None, user=NOBODY):
         TOP / "vmtest.sh",
         *words,
     ]
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 @pytest.fixture
@@ -143,13 +143,21 @@ def test_a_test_that_no_file_of_its_name_has():
     assert "has test_steer.py with test_nosuch" in done.stderr
 
 
-def of_guests(build, words, check=True, **options):
-    """With the functions of tests/vm/guests.sh."""
-    given = 'build=$0; say() { echo "$*" >&2; }; . tests/vm/guests.sh; ' + words
-    command = ["bash", "-euc", given, build]
+def with_part(part, build, words, check=True):
+    """With the functions of tests/vm/PART.sh."""
+    given = f'build=$0; say() {{ echo "$*" >&2; }}; . tests/vm/{part}.sh; {words}'
     return subprocess.run(
-        command, cwd=TOP, capture_output=True, text=True, check=check, timeout=60, **options
+        ["bash", "-euc", given, build],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=check,
+        timeout=60,
     )
+
+
+def of_guests(build, words, check=True):
+    return with_part("guests", build, words, check)
 
 
 def test_a_queue_is_emptied_line_by_line(tmp_path):
@@ -183,3 +191,42 @@ def test_a_second_run_of_all_tests_waits(tmp_path):
 def test_all_tests_begin_with_that():
     script = (TOP / "tests/vm/guests.sh").read_text()
     assert "do_test() {\n\tlocal k status=0 beside=()\n\talone\n" in script
+
+
+def boot_image(release):
+    """As much of one as is read."""
+    data = bytearray(0x400)
+    data[0x202:0x206] = b"HdrS"
+    data[0x20E:0x210] = (0x100).to_bytes(2, "little")
+    text = f"{release} (somebody)".encode()
+    data[0x300 : 0x300 + len(text)] = text
+    return bytes(data)
+
+
+def own_kernel(tmp_path, where):
+    words = (
+        f"root=$build/root from=$build; kernel={where}; in_root() {{ "
+        '"$@"; }; own_kernel; echo "$image" "${kernels[@]}"'
+    )
+    return with_part("which-kernel", tmp_path, words).stdout.split()
+
+
+def test_each_kernel_image_has_a_copy_of_its_own(tmp_path):
+    """Two runs have two kernels; a path begins where the user is."""
+    seen = {}
+    for release in ("6.1-one", "6.1-two"):
+        (tmp_path / "root/lib/modules" / release).mkdir(parents=True)
+        (tmp_path / "bzImage").write_bytes(boot_image(release))
+        image, found = own_kernel(tmp_path, "./bzImage")
+        assert found == release
+        assert own_kernel(tmp_path, tmp_path / "bzImage") == [image, found]
+        copy = tmp_path / image.removeprefix("/src/build/")
+        seen[copy] = boot_image(release)
+    assert len(seen) == 2
+    assert all(copy.read_bytes() == data for copy, data in seen.items())
+
+
+def test_sudo_begins_where_the_user_is(sudo):
+    (sudo / "sudo").write_text("#!/bin/sh\npwd\n")
+    done = vmtest("run", "--kernel", "./bzImage", "--", "true", path=sudo, cwd=sudo)
+    assert done.stdout == f"{sudo}\n"

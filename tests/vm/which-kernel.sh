@@ -59,10 +59,23 @@ to_build_for() {
 	done | sort -u
 }
 
+# copy_image IMAGE: where a copy of it is that is no other run's, by what is in it. Those of a week ago go.
+copy_image() {
+	local to=$build/vm copy
+	mkdir -p "$to"
+	cp "$1" "$to/new"
+	copy=$to/image-$(sha256sum "$to/new" | cut -c1-16)
+	mv "$to/new" "$copy"
+	find "$to" -name 'image-*' -mtime +7 -delete
+	echo "$copy"
+}
+
 # A kernel image from anywhere; its modules are in the root or on the host, or it needs none.
 own_kernel() {
+	local release copy
+	[[ $kernel = /* ]] || kernel=$from/$kernel
 	[ -f "$kernel" ] || usage_error "no kernel image '$kernel'"
-	local release
+	copy=$(copy_image "$kernel")
 	# The boot header points to the version string.
 	release=$(in_root python3 -c '
 import sys
@@ -70,10 +83,8 @@ data = sys.stdin.buffer.read()
 if data[0x202:0x206] != b"HdrS":
     sys.exit("not a bootable x86 kernel image")
 at = int.from_bytes(data[0x20E:0x210], "little") + 0x200
-print(data[at:].split(b" ", 1)[0].decode())' <"$kernel") || die "cannot read $kernel"
-	mkdir -p "$build/vm"
-	cp "$kernel" "$build/vm/image"
-	image=/src/build/vm/image
+print(data[at:].split(b" ", 1)[0].decode())' <"$copy") || die "cannot read $kernel"
+	image=/src/build/${copy#"$build/"}
 	if [ ! -d "$root/lib/modules/$release" ]; then
 		[ -d "/lib/modules/$release" ] || die "no modules for $release: install its packages, or" \
 			"'make modules_install' in its tree (they are looked for in /lib/modules/$release)"
