@@ -104,15 +104,21 @@ def is_applied(machine, value):
 
 
 @pytest.mark.timeout(1200)
-def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root):
+def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root, suffix):
     first = boot(CONF % 0.5)
     assert is_applied(first, 0.5)
     again = boot()
     assert is_applied(again, 0.5)
     (root.root / "etc/mptcp-sched.conf").write_text(CONF % 0.75)
     assert is_applied(again, 0.5), "nobody has been told yet"
-    again.run("systemctl", "reload", APPLY)
+    again.run("systemctl", "reload-or-restart", APPLY)
     assert is_applied(again, 0.75)
+    # an object of root's own
+    shutil.copy(f"/usr/lib/mptcp-sched/bpf_rr{suffix}", root.root / "root/mine.bpf.o")
+    text = (CONF % 0.75).replace("[root]", "/root/mine.bpf.o =\n[root]")
+    (root.root / "etc/mptcp-sched.conf").write_text(text)
+    again.run("systemctl", "reload-or-restart", APPLY)
+    assert "bpf_rr" in {s["name"] for s in again.sched("show")["schedulers"]}
 
 
 @pytest.mark.timeout(1200)
@@ -173,13 +179,17 @@ def accounts_are_saved(machine, root):
 
 
 @pytest.mark.timeout(1200)
-def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot):
+def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot, root):
     machine = boot("[load]\nbpf_ecf = bta=1\n[root]\nscheduler = bpf_ecf\n")
     assert machine.unit(APPLY, "ActiveState", "Result") == ["failed", "exit-code"]
     said = machine.journal(APPLY)
     assert "/etc/mptcp-sched.conf:2" in said and "bta" in said
     assert machine.scheduler() == "default"
     assert machine.unit(EXPORTER, "ActiveState") == ["active"], "it needs no scheduler"
+    # as docs/use/boot.md has it after a change of the file
+    (root.root / "etc/mptcp-sched.conf").write_text(CONF % 1)
+    machine.run("systemctl", "reload-or-restart", APPLY)
+    assert is_applied(machine, 1)
 
 
 @pytest.mark.timeout(1200)

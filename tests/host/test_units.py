@@ -23,3 +23,10 @@ def test_the_exporter_waits_for_its_address():
     assert exporter["Service"]["Restart"] == "on-failure"
     assert int(exporter["Service"]["RestartSec"]) >= 1
     assert exporter["Service"]["RestartPreventExitStatus"] == "2"
+
+
+def test_the_service_sees_what_apply_by_hand_does():
+    """An object in root's home; that /tmp is another one there, the page says."""
+    service = unit("mptcp-sched.service.in")["Service"]
+    assert service["ProtectHome"] == "read-only"
+    assert service["PrivateTmp"] == "yes" and "`/tmp`" in (TOP / "docs/use/boot.md").read_text()
