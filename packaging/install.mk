@@ -10,10 +10,10 @@ DATADIR ?= $(PREFIX)/share
 INCLUDEDIR ?= $(PREFIX)/include/mptcp-sched
 MANIFEST := $(BPFDIR)/manifest
 
-# Units, and the hook of container runtimes, which look nowhere else whatever the prefix
-# (oci-hooks(5)).
+# Units, and the hook of container runtimes. These look here and in /etc whatever the prefix is
+# (oci-hooks(5)); who is not root writes to neither, so there it is with the rest (podman --hooks-dir).
 UNITDIR ?= $(PREFIX)/lib/systemd/system
-HOOKDIR ?= /usr/share/containers/oci/hooks.d
+HOOKDIR ?= $(if $(DESTDIR)$(filter 0,$(shell id -u)),/usr/share,$(DATADIR))/containers/oci/hooks.d
 
 # into DIRECTORY MODE FILE...: lines of the table (install.sh)
 into = $(foreach f,$(3),$(2) $(f) $(1)/$(notdir $(f))\n)

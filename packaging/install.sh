@@ -29,24 +29,50 @@ gone() {
 	[ ! -f "$DESTDIR$manifest" ] || grep -vxF -f "$list" "$DESTDIR$manifest" || :
 }
 
+# In one step: the one that is there lists what is installed.
+write_manifest() {
+	make_directory "$(dirname "$manifest")"
+	echo "$manifest" >>"$list"
+	sort -u "$list" | install -m 0644 /dev/stdin "$DESTDIR$manifest.new" &&
+		mv "$DESTDIR$manifest.new" "$DESTDIR$manifest"
+}
+
+# An installation that failed has a list, too, by which it is uninstalled; what it made comes on top
+# of what was there.
+at_exit() {
+	status=$?
+	trap - EXIT
+	if [ $status -ne 0 ] && [ -s "$list" ]; then
+		[ ! -f "$DESTDIR$manifest" ] || cat "$DESTDIR$manifest" >>"$list"
+		write_manifest || {
+			rm -f "$DESTDIR$manifest.new"
+			echo "install.sh: cannot list in $DESTDIR$manifest what was made:" >&2
+			cat "$list" >&2
+		}
+	fi
+	rm -f "$list"
+	exit $status
+}
+
 do_install() {
 	list=$(mktemp)
-	trap 'rm -f "$list"' EXIT
+	trap at_exit EXIT
+	trap 'exit 130' HUP INT TERM
 	mkdir -p "$DESTDIR/"
 	while read -r mode source target; do
 		make_directory "$(dirname "$target")"
-		install -m "$mode" "$source" "$DESTDIR$target"
+		# before it is there: half a file is one, too
 		echo "$target" >>"$list"
+		install -m "$mode" "$source" "$DESTDIR$target"
 	done
-	make_directory "$(dirname "$manifest")"
-	echo "$manifest" >>"$list"
 	gone | while read -r path; do
 		case $path in
 		*/) echo "$path" >>"$list" ;; # made by an earlier installation, still ours
+		"$manifest") ;;
 		*) remove "$path" ;;
 		esac
 	done
-	sort -u "$list" | install -m 0644 /dev/stdin "$DESTDIR$manifest"
+	write_manifest
 }
 
 # Deepest first, so that a directory is empty when its turn comes. One that is not holds files of

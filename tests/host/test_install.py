@@ -129,3 +129,66 @@ def test_a_scheduler_builds_with_what_is_installed(dest, tmp_path):
             ],
             check=True,
         )
+
+
+def install(dest, *lines):
+    """By the script itself, with a table of (mode, target) that all have one source."""
+    manifest = "/usr/lib/mptcp-sched/manifest"
+    script, source = TOP / "packaging/install.sh", TOP / "LICENSE"
+    done = subprocess.run(
+        [script, "install" if lines else "uninstall", manifest],
+        input="".join(f"{mode} {source} {target}\n" for mode, target in lines),
+        env={**os.environ, "DESTDIR": str(dest)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, dest / manifest[1:]
+
+
+def test_what_failed_can_be_uninstalled(tmp_path):
+    """With what was there before it."""
+    (tmp_path / "usr").mkdir()
+    (tmp_path / "usr/share").write_text("no directory")
+    before = tree(tmp_path)
+    fails = ("0644", "/usr/share/hook")
+    status, manifest = install(tmp_path, ("0755", "/usr/sbin/new"), fails)
+    assert status != 0
+    listed = {"/usr/lib/", "/usr/lib/mptcp-sched/", "/usr/lib/mptcp-sched/manifest"}
+    listed |= {"/usr/sbin/", "/usr/sbin/new"}
+    assert set(manifest.read_text().split()) == listed
+    assert install(tmp_path, ("0755", "/usr/sbin/old"))[0] == 0
+    assert not (tmp_path / "usr/sbin/new").exists(), "it is not of the next one"
+    assert install(tmp_path, ("0755", "/usr/sbin/new"), fails)[0] != 0
+    assert (tmp_path / "usr/sbin/old").exists() and "/usr/sbin/old\n" in manifest.read_text()
+    assert install(tmp_path)[0] == 0
+    assert tree(tmp_path) == before
+
+
+def test_what_made_nothing_leaves_nothing(tmp_path):
+    (tmp_path / "usr").write_text("no directory")
+    before = tree(tmp_path)
+    assert install(tmp_path, ("0755", "/usr/sbin/new"))[0] != 0
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("user", "dest", "top"),
+    [
+        (0, "", "/usr/share"),
+        (65534, "/tmp/dest", "/usr/share"),
+        (65534, "", "/home/me/.local/share"),
+    ],
+)
+def test_where_the_hook_goes(user, dest, top):
+    """Where runtimes look, or who is not root could install nothing."""
+    words = ["--eval=hookdir: ; @echo $(HOOKDIR)", "hookdir"]
+    command = ["setpriv", f"--reuid={user}", "--clear-groups", "make", "-s", *words]
+    done = subprocess.run(
+        [*command, f"DESTDIR={dest}", "PREFIX=/home/me/.local"],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{top}/containers/oci/hooks.d\n"
