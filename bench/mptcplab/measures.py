@@ -110,7 +110,9 @@ def _ooo(part=None):
 
 MEASURES = {
     "completion_s": Measure("completion time", "s", True, _completion),
-    "completion_p99_s": Measure("99 % of the objects within (of up to 100: the slowest)", "s", True, _slowest),
+    "completion_p99_s": Measure(
+        "99 % of the objects within (of up to 100: the slowest)", "s", True, _slowest
+    ),
     "bitrate_mbit": Measure("average bit rate", "Mbit/s", False, _value("bitrate_mbit")),
     "bitrate_ratio": Measure("average bit rate / ideal", "", False, _value("bitrate_ratio")),
     "throughput_mbit": Measure(
