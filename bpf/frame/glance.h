@@ -50,10 +50,7 @@ static __always_inline void mps_glance_fit(const struct mptcp_sock *msk, struct 
 	st->snap.fit = available_only ? mps_fit(st->snap.unit) : 0;
 }
 
-/*
- * May new data wait for room, as much as `fit` in the snapshot? Where not, or where that takes a
- * closer look, 0.
- */
+/* enum mps_glance_says */
 MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_conn_store *st MPS_ARG)
 {
 	struct mptcp_subflow_context *subflow;
@@ -83,7 +80,9 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 		n++;
 	}
 	/* a subflow that no full look has seen has nothing stored yet */
-	return n == st->snap.nr_paths && mps_glance_waits(&g);
+	if (n != st->snap.nr_paths || !n)
+		return 0;
+	return mps_glance_waits(&g) ? MPS_GLANCE_WAIT : (n == 1) * MPS_GLANCE_ALONE;
 }
 
 /*
@@ -94,7 +93,7 @@ static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct
 {
 	const __u64 sent = msk->snd_nxt;
 
-	c->pending = msk->write_seq - sent;
+	c->pending = mps_pending(msk, sent);
 	c->wnd_left = msk->wnd_end - sent;
 	c->unacked = sent - msk->snd_una;
 	c->now_us = (__u32)(bpf_ktime_get_ns() / 1000);
@@ -107,13 +106,14 @@ static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct
  * full look does.
  */
 static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
-						  const struct mps_policy *p)
+						  const struct mps_policy *p, __u32 *says)
 {
 	if (p->fills_queues || (p->glances && !p->glances(&st->priv)))
 		return false;
 	st->priv.no_tiers = p->no_tiers;
 	mps_glance_fit(msk, st, p->available_only);
-	if (!mps_glance(msk, st))
+	*says = mps_glance(msk, st);
+	if (!(*says & MPS_GLANCE_WAIT))
 		return false;
 	mps_window_glanced(&st->memo, (__u32)msk->wnd_end);
 	if (p->see_conn) {

@@ -89,7 +89,7 @@ static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps
 {
 	const __u32 how = queue_cap, most = p->queue_cap ? p->queue_cap(&st->priv) : how;
 
-	if (how && !p->everywhere)
+	if (how && !p->everywhere && st->snap.nr_paths > 1)
 		mps_cover(&st->snap, how < 2 || most < 2 || mps_writer_waits(msk));
 }
 
@@ -117,8 +117,9 @@ static __always_inline int mps_step_over(struct mptcp_sock *msk)
 	return ret;
 }
 
+/* says: what a glance has, enum mps_glance_says. */
 static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_store *st,
-				      const struct mps_program *program)
+				      const struct mps_program *program, __u32 says)
 {
 	const struct mps_policy *p = program->policy;
 	struct mps_verdict v;
@@ -126,7 +127,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	__u32 again;
 
 	mps_snap_conn(msk, st, &r);
-	program->look(msk, st, &r);
+	program->look(msk, st, &r, says);
 	st->snap.fit = p->everywhere ? 0 : mps_fit(st->snap.unit);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
@@ -164,15 +165,16 @@ static __always_inline bool mps_is_patient(const struct mps_conn_store *st,
 static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_program *program)
 {
+	__u32 says = 0;
 	int ret;
 
 	/* or retransmissions fire after a minimal timeout */
 	mptcp_set_timeout((struct sock *)msk);
 	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && !mps_is_patient(st, program->policy))
 		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
-	if (st && mps_waits_at_a_glance(msk, st, program->policy))
+	if (st && mps_waits_at_a_glance(msk, st, program->policy, &says))
 		return mps_send_later(msk);
-	ret = st ? mps_choose(msk, st, program) : mps_send_stateless(msk);
+	ret = st ? mps_choose(msk, st, program, says) : mps_send_stateless(msk);
 	return ret ? mps_step_over(msk) : 0;
 }
 

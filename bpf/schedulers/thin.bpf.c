@@ -57,6 +57,6 @@ static __always_inline __u64 copies(const struct mps_conn *c, void *priv)
 }
 
 MPS_POLICY(thin, .pick = pick, .copies = copies, .see_path = see_path, .segment = mps_thin_segment,
-	   .asks = asks, .given = mps_thin_given, .ends_burst = ends_burst);
+	   .asks = asks, .given = mps_thin_given, .ends_burst = ends_burst, .lone = true);
 MPS_SCHEDULER_MEASURES(bpf_thin, "smallest RTT or delay, kept fresh by probes: for thin streams",
 		       thin, );

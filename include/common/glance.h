@@ -15,6 +15,12 @@
 
 #include "model/estimate.h"
 
+/* What a glance says; neither: it takes a full look. */
+enum mps_glance_says {
+	MPS_GLANCE_WAIT = 1 << 0,  /* new data may wait for room, as much as `fit` says */
+	MPS_GLANCE_ALONE = 1 << 1, /* there is one subflow, with room, and nothing is doubtful */
+};
+
 /* Of subflows that are all active. Zeroed memory is its beginning. */
 struct mps_glance {
 	__u32 seen; /* 1: one that is no backup, 2: one that is */

@@ -10,6 +10,7 @@
  */
 #include "bpf/kernel.h"
 #include "bpf/trace.h"
+#include "common/glance.h"
 
 #define BPF_ANY 0
 #define BPF_MAP_TYPE_HASH 1
@@ -237,7 +238,7 @@ static __always_inline bool read_connection(void *ctx, struct decision *d)
 	return is_wanted(d->sk, d->token);
 }
 
-/* It says 1 where no more than a glance was needed to see that there is no room. */
+/* No more than a glance may be needed to see that there is no room. */
 SEC("fexit")
 int mps_trace_look(void *ctx)
 {
@@ -246,7 +247,8 @@ int mps_trace_look(void *ctx)
 	struct mps_trace_head *rec;
 	__u64 answer = 0, since;
 
-	if (bpf_get_func_ret(ctx, &answer) || !(__u32)answer || !read_connection(ctx, &d))
+	if (bpf_get_func_ret(ctx, &answer) || !(answer & MPS_GLANCE_WAIT) ||
+	    !read_connection(ctx, &d))
 		return 0;
 	count(false);
 	since = since_last(d.token, now);
