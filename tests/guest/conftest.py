@@ -2,6 +2,7 @@
 """Fixtures of the guest's tests; each test leaves the guest as it found it."""
 
 import contextlib
+import os
 import platform
 import time
 from pathlib import Path
@@ -27,6 +28,11 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "last: switches on what cannot be switched off again in this guest"
     )
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("virtual_time") and os.environ.get("VM_VIRTUAL_TIME") != "1":
+        pytest.fail("this takes virtual time: ./vmtest.sh run --virtual-time -- ...", pytrace=False)
 
 
 def pytest_addoption(parser):

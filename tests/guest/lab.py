@@ -304,12 +304,20 @@ class Lab:
             tools = [net.standby("tc") for net in (self.client, self.server)]
             shape = f"qdisc change dev {device} root netem "
             off, on = (shape + self.paths[i - 1].netem(loss) for loss in (100, 0))
+        said = on
+
+        def say(line):
+            nonlocal said
+            said = line
+            for tool in tools:
+                tool.say(line)
+
         try:
-            yield (
-                lambda: [tool.say(off) for tool in tools],
-                lambda: [tool.say(on) for tool in tools],
-            )
+            yield lambda: say(off), lambda: say(on)
         finally:
+            # or a test that fails meanwhile leaves it so to those behind it
+            if said == off:
+                say(on)
             for tool in tools:
                 tool.close()
 
