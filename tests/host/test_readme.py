@@ -46,7 +46,7 @@ def test_the_table():
 
 
 def test_the_picture(tmp_path):
-    readme.draw(told(), tmp_path / "again.svg")
+    readme.draw(told(), outage(), tmp_path / "again.svg")
     texts = texts_of(readme.PICTURE)
     assert texts == texts_of(tmp_path / "again.svg")
     size = told()["results"][-1]["size"]
@@ -54,11 +54,14 @@ def test_the_picture(tmp_path):
     assert len(largest) >= 8
     for row in largest:
         assert f"{row['mean']:.3f} s" in texts
+    words = {r["scheduler"] for r in outage()["results"]}
+    gaps = [readme.worst_ms(outage(), "gap", scheduler=w, load="bulk", victim=0) for w in words]
+    assert {f"{gap:.0f} ms" for gap in gaps} <= set(texts)
 
 
 def test_another_result_would_be_noticed(tmp_path):
     other = told()
     other["results"][-1]["mean"] *= 2
-    readme.draw(other, tmp_path / "other.svg")
+    readme.draw(other, outage(), tmp_path / "other.svg")
     assert texts_of(readme.PICTURE) != texts_of(tmp_path / "other.svg")
     assert "\n".join(readme.told_lines(other)) not in readme.README.read_text()

@@ -23,6 +23,7 @@ OWN_LOSSES = (
     "Plain TCP's bulk stands still by its own loss recovery, not by the event."
     " So gaps of that size need not be the event's."
 )
+LIVES = "plain TCP on the path that lives"
 OUTAGE_LOADS = {"bulk": ("gap", "bulk stands still"), "stream": ("delay", "a stream's worst delay")}
 
 
@@ -109,7 +110,7 @@ def outage_lines(told):
             for load, (key, _) in OUTAGE_LOADS.items()
             for victim in range(len(rtts))
         ]
-        name = "plain TCP on the path that lives" if word == "plain TCP" else named(word)
+        name = LIVES if word == "plain TCP" else named(word)
         yield f"| {name} | " + " | ".join(row) + " |"
     yield ""
     seeds = len(distinct(told["results"], "seed"))
@@ -120,27 +121,53 @@ def outage_lines(told):
     yield OWN_LOSSES
 
 
-def draw(told, out):
+def draw_bars(axis, title, bars, unit):
+    """bars: (name, value, colour), from the top."""
+    names, values, colours = zip(*bars, strict=True)
+    drawn = axis.barh(names, values, color=colours)
+    axis.bar_label(drawn, [unit.format(v) for v in values], padding=3)
+    axis.set_title(title)
+    axis.set_xlim(0, 1.25 * max(values))
+    axis.invert_yaxis()
+    axis.grid(visible=False)
+    axis.set_xticks([])
+    for side in ("top", "right", "bottom"):
+        axis.spines[side].set_visible(False)
+
+
+def draw_gaps(axis, outage, looks):
+    where = {"load": "bulk", "event": "blackhole", "victim": 0}
+    bars = [
+        (
+            LIVES if w == "plain TCP" else named(w).strip("`"),
+            worst_ms(outage, "gap", scheduler=w, **where),
+            looks[w][0],
+        )
+        for w in distinct(outage["results"], "scheduler")
+    ]
+    draw_bars(axis, f"standstill when the path of {outage['rtt'][0]:g} ms dies", bars, "{:.0f} ms")
+
+
+def draw(told, outage, out):
     from mptcplab.report import figures, style
 
     rows = told["results"]
     words, size = distinct(rows, "scheduler"), distinct(rows, "size")[-1]
-    looks = style.styles(words)
+    looks = style.styles([*words, *distinct(outage["results"], "scheduler")])
     cells = distinct(rows, "cell")
     figures.plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "downloads"})
-    fig, axes = figures.panels(len(cells), 4.2, 1.9)
-    for axis, cell in zip(axes, cells, strict=True):
-        means = [float(seconds(rows, cell=cell, scheduler=w, size=size)) for w in words]
-        names = [named(w).strip("`") for w in words]
-        bars = axis.barh(names, means, color=[looks[w][0] for w in words])
-        axis.bar_label(bars, [f"{m:.3f} s" for m in means], padding=3)
-        axis.set_title(f"{size[:-1]} {size[-1]}B over {rates_of(cell)}")
-        axis.set_xlim(0, 1.25 * max(means))
-        axis.invert_yaxis()
-        axis.grid(visible=False)
-        axis.set_xticks([])
-        for side in ("top", "right", "bottom"):
-            axis.spines[side].set_visible(False)
+    fig, axes = figures.panels(len(cells) + 1, 4.2, 1.9, 2)
+    for axis, cell in zip(axes, cells, strict=False):
+        bars = [
+            (
+                named(w).strip("`"),
+                float(seconds(rows, cell=cell, scheduler=w, size=size)),
+                looks[w][0],
+            )
+            for w in words
+        ]
+        draw_bars(axis, f"{size[:-1]} {size[-1]}B over {rates_of(cell)}", bars, "{:.3f} s")
+    draw_gaps(axes[-1], outage, looks)
     out.parent.mkdir(exist_ok=True)
     fig.savefig(out, metadata={"Date": None, "Creator": None})
     figures.plt.close(fig)
@@ -164,5 +191,6 @@ def put(begin, lines, page=README):
 def write(demo=None, outage=None):
     told = kept(RESULT, demo, condensed)
     put(BEGIN, told_lines(told))
-    draw(told, PICTURE)
-    put(OUTAGE_BEGIN, outage_lines(kept(OUTAGE, outage, condensed_outage)))
+    gaps = kept(OUTAGE, outage, condensed_outage)
+    draw(told, gaps, PICTURE)
+    put(OUTAGE_BEGIN, outage_lines(gaps))
