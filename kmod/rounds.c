@@ -26,12 +26,15 @@ bool msb_round_is_due(struct mptcp_sock *msk)
 {
 	struct msb_round *round = &msb_rounds[hash_ptr(msk, MSB_ROUNDS_BITS)];
 	const u64 una = msb_una(msk);
-	bool due = false;
+	bool due = false, owes = msb_has_unacked(msk);
 
 	if (!msb_rtx_timer_runs(msk))
 		return false;
 	spin_lock_bh(&msb_rounds_lock);
-	if (round->msk != msk || round->una != una) {
+	if (!owes) {
+		/* what is sent next, perhaps after a pause, begins at the same byte */
+		round->msk = NULL;
+	} else if (round->msk != msk || round->una != una) {
 		round->msk = msk;
 		round->una = una;
 		round->due = msb_rtx_timer_due(msk);

@@ -140,8 +140,8 @@ def test_from_a_scheduler(labs, none_loaded, compiled):
     counters = found["counters"]
     # fewer where each step takes longer and so more is in one decision
     assert counters["copies_none"] > 10 // SLOW
-    # where steps take so long the kernel's own timer fires, too
-    assert SLOW > 1 or counters["retransmissions"] == 0
+    # where the guest stands still for longer than its timer waits, a pass is the timer's
+    assert SLOW > 1 or counters["retransmissions"] * 5 < counters["copies_none"]
     lab.client.scheduler = "default"
     ok("unload", "t_asking")
     assert available() == {"default"}
