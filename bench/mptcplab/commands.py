@@ -23,11 +23,7 @@ def run(argv):
         metavar="KEY=VALUE",
         help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any",
     )
-    add(
-        "--gso",
-        action="store_true",
-        help=GSO,
-    )
+    add("--gso", action="store_true", help=GSO)
     add("--full", action="store_true", help="the papers' own lengths and repetitions")
     add("--kernel", required=True, help=argparse.SUPPRESS)
     add("--commit", help=argparse.SUPPRESS)

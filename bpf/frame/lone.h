@@ -46,13 +46,9 @@ MPS_FN __u32 mps_look_alone(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_
 			break;
 		mps_seen_next(&r->seen, flags);
 		path->srtt_us = tp->srtt_us >> 3;
-		path->mdev_us = tp->mdev_us >> 2;
 		path->cwnd = tp->snd_cwnd ?: 1;
-		path->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 		path->inflight = tp->packets_out + tp->retrans_out;
-		path->unsent = tp->write_seq - tp->snd_nxt;
-		path->mss = (__u16)tp->mss_cache ?: 1;
-		path->flags = (__u16)flags;
+		mps_snap_now(path, tp, flags);
 		/* there is no other, or the glance would have said so */
 		found = 1;
 		break;

@@ -125,6 +125,17 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
+/* What is as it is whether the subflow was idle or not. */
+static __always_inline void mps_snap_now(struct mps_path *p, const struct tcp_sock *tp, __u32 flags)
+{
+	p->mdev_us = tp->mdev_us >> 2;
+	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
+	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
+	p->unsent = tp->write_seq - tp->snd_nxt;
+	p->mss = (__u16)tp->mss_cache ?: 1;
+	p->flags = (__u16)flags;
+}
+
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
 					  struct sock *ssk, struct tcp_sock *tp, __u32 flags,
 					  __u32 jiffies)
@@ -135,17 +146,12 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 
 	p->srtt_us =
 		mps_idle_rtt(tp->srtt_us >> 3, tp->rtt_min.s[0].v, idle, tp->inet_conn.icsk_rto);
-	p->mdev_us = tp->mdev_us >> 2;
 	p->cwnd = mps_snap_cwnd(ssk, tp, idle) ?: 1;
-	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
-	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->inflight = out > left_out ? out - left_out : 0;
-	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
 				tp->rtt_min.s[0].v);
 	p->min_rtt_us = tp->rtt_min.s[0].v;
-	p->mss = (__u16)tp->mss_cache ?: 1;
-	p->flags = (__u16)flags;
+	mps_snap_now(p, tp, flags);
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
 }
 
