@@ -17,6 +17,9 @@ KVER ?= $(shell uname -r)
 
 B := build
 CLANG ?= clang
+# For another architecture: --target=TRIPLET, and what runs its programs here (debian/rules)
+CLANG_TARGET ?=
+RUN ?=
 OBJCOPY ?= objcopy
 BPFTOOL ?= bpftool
 PYTHON ?= python3

@@ -46,6 +46,8 @@ usage() {
 		           two at a time; an input that breaks something is named and kept
 		  coverage how much of the decision functions and of the command's parsers the tests of the
 		           host run, and where that is kept (tests/covered.py)
+		  packages the Debian packages of another architecture, compiled on this one, and their
+		           tests: packages arm64
 		  native   makes a kernel that has the scheduler API itself, build/native/bzImage, for
 		           --kernel; half an hour or more (tests/native/build.sh). native --debug [TEST...]:
 		           kernels that watch themselves, with the API and without, and tests on both.
@@ -113,6 +115,8 @@ tree_commit() {
 . tests/vm/fuzz.sh
 # shellcheck source=tests/vm/selftests.sh
 . tests/vm/selftests.sh
+# shellcheck source=tests/vm/packages.sh
+. tests/vm/packages.sh
 
 # Mounts and chroots need root, or a user namespace in which this user is root.
 get_root() {
@@ -174,7 +178,8 @@ while [ $# -gt 0 ]; do
 		arguments+=("$1")
 		;;
 	*)
-		if [[ $command = bench || $command = fuzz || $command = native || $command = selftests ]]; then
+		if [[ $command = bench || $command = fuzz || $command = native || $command = selftests ||
+			$command = packages ]]; then
 			arguments+=("$1")
 		elif [ "$command" = test ]; then
 			names+=("$1")
@@ -188,7 +193,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 case $command in
-demo | test | smoke | bench | selftests | fuzz | coverage | shell | run | build | lint | format | native) ;;
+demo | test | smoke | bench | selftests | fuzz | coverage | shell | run | build | lint | format | native | packages) ;;
 '') usage_error "no command" ;;
 *) usage_error "unknown command '$command'" ;;
 esac
@@ -199,6 +204,7 @@ memory=${memory:-2048}
 find_tests
 case $kernel in arm64-*) check_foreign ;; esac
 [ "$command" != run ] || [ ${#arguments[@]} -gt 0 ] || usage_error "run needs -- and a command"
+[ "$command" != packages ] || check_packages
 [ $debug = 0 ] || [ "$command" = native ] || usage_error "--debug is for native"
 [ $patches = 0 ] || [[ $command = native && $debug = 0 ]] || usage_error "--patches is for native, alone"
 [ ${#brief[@]} -eq 0 ] || [[ $command = test && ${#names[@]} -eq 0 ]] || usage_error "--brief is for all tests"
@@ -231,6 +237,7 @@ shell) each shell 0 "${virtual[@]}" --shell -- bash -i ;;
 demo) each demo 900 --virtual-time --must-print -- python3 -m mptcplab demo "${arguments[@]}" ;;
 bench) do_bench ;;
 selftests) do_selftests ;;
+packages) do_packages ;;
 test) if [ ${#names[@]} -gt 0 ]; then do_named_tests; else do_test; fi ;;
 smoke) do_smoke ;;
 esac

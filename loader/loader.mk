@@ -94,7 +94,7 @@ REPLAY_CFLAGS := -O2 -std=gnu11 -ffunction-sections -fdata-sections -fPIE -Iincl
 define replay_compile
 	$(call say,REPLAY,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(REPLAY_CFLAGS) $1 -DNAME=$* -DSOURCE='"schedulers/$*.bpf.c"' $(DEPS) -c $< -o $@.all
+	$(Q)$(CLANG) $(CLANG_TARGET) $(REPLAY_CFLAGS) $1 -DNAME=$* -DSOURCE='"schedulers/$*.bpf.c"' $(DEPS) -c $< -o $@.all
 	$(Q)$(LD) -r --gc-sections --force-group-allocation -u replay_$* -o $@.tmp $@.all
 	$(Q)$(OBJCOPY) --strip-unneeded --keep-global-symbol=replay_$* $@.tmp $@
 	$(Q)rm -f $@.all $@.tmp

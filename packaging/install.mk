@@ -36,7 +36,7 @@ $(MADE): $(B)/dist/%: dist/%.in
 
 docs: $(MANUALS) $(COMPLETION)
 
-manual = $(Q)mkdir -p $(@D) && $(PYTHON) packaging/manual.py $(B)/mptcp-sched $< >$@
+manual = $(Q)mkdir -p $(@D) && $(PYTHON) packaging/manual.py $< $(RUN) $(B)/mptcp-sched >$@
 
 $(B)/man/%: packaging/man/%.in packaging/manual.py $(B)/mptcp-sched
 	$(call say,MAN,$@)

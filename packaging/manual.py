@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Manual pages and the completion from the command's own tables.
 
-usage: manual.py PROGRAM TEMPLATE        (the result goes to stdout)
+usage: manual.py TEMPLATE PROGRAM...        (the result goes to stdout)
 
 The template is text with @NAME@ on lines of its own, or @VERSION@ anywhere. What stands there
 comes from `PROGRAM --json help` and `PROGRAM --json list`. @DATE@ is that of the template, or
@@ -44,7 +44,7 @@ FIELD_KINDS = [
 
 
 def ask(program, word):
-    done = subprocess.run([program, "--json", word], capture_output=True, text=True, check=True)
+    done = subprocess.run([*program, "--json", word], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -230,7 +230,7 @@ def fill_completion(help_, schedulers):
 
 
 def main():
-    program, template = sys.argv[1:]
+    template, *program = sys.argv[1:]
     help_ = ask(program, "help")
     schedulers = [s for s in ask(program, "list")["schedulers"] if s["builtin"]]
     is_manual = re.search(r"\.\d\.in$", template)

@@ -6,6 +6,17 @@ import hostlib
 import packages
 import pytest
 
+# Those of `vmtest.sh packages`, which installs what compiles for another architecture.
+ACROSS = "test_deb_across.py"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--across", metavar="ARCHITECTURE", help=f"runs {ACROSS}")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.name == ACROSS and not config.getoption("across") else None
+
 
 @pytest.fixture(scope="session")
 def driver():

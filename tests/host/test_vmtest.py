@@ -105,6 +105,13 @@ def test_patches_are_for_native_alone(words):
     assert "--patches is for native, alone" in done.stderr
 
 
+@pytest.mark.parametrize("words", [[], ["amd64"], ["arm64", "arm64"]])
+def test_packages_are_of_one_other_architecture(words):
+    done = vmtest("packages", *words)
+    assert done.returncode == 2
+    assert "packages is for one of: arm64 (build makes" in done.stderr
+
+
 def test_a_test_that_is_not_there():
     """Told before anything is built."""
     done = vmtest("test", "vmtest", "nobody.py::test_x")
