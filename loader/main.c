@@ -198,7 +198,7 @@ const struct command commands[] = {
 	  trace_details,
 	  OPT_BIT(CONNECTION) | OPT_BIT(NETNS) | OPT_BIT(CONTAINER) | OPT_BIT(PORT) | OPT_BIT(TOP) |
 		  OPT_BIT(LIMIT) | OPT_BIT(SAMPLE) | OPT_BIT(EACH_PATH) | OPT_BIT(RECORD) |
-		  OPT_BIT(ANONYMISE),
+		  OPT_BIT(ANONYMISE) | OPT_BIT(NO_GLANCES),
 	  0, 0, CAPS_STATS, cmd_trace },
 	{ "replay", "FILE", "make recorded decisions again, by the same or other schedulers",
 	  replay_details, OPT_BIT(SCHEDULER) | OPT_BIT(DIFFERENCES), 1, 1, 0, cmd_replay },

@@ -40,6 +40,8 @@ const struct opt opts[NR_OPTS] = {
 	[OPT_SAMPLE] = { "sample", 0, "NUMBER", "one of this number of decisions, at random" },
 	[OPT_EACH_PATH] = { "each-path", 'p', NULL,
 			    "text: a line for each path below its decision" },
+	[OPT_NO_GLANCES] = { "no-glances", 0, NULL,
+			     "without the waits for room, of which a policy is not asked" },
 	[OPT_RECORD] = { "record", 0, "FILE",
 			 "write decisions to this file instead, for `replay`" },
 	[OPT_ANONYMISE] = { "anonymise", 0, NULL, "with --record: numbers in place of addresses" },
@@ -200,6 +202,9 @@ static enum exit_code take(struct args *args, enum opt_id id, const char *value)
 		break;
 	case OPT_EACH_PATH:
 		args->each_path = true;
+		break;
+	case OPT_NO_GLANCES:
+		args->no_glances = true;
 		break;
 	case OPT_RECORD:
 		args->record = value;

@@ -42,6 +42,7 @@ enum opt_id {
 	OPT_UI,
 	OPT_SOCKET_GROUP,
 	OPT_HOST,
+	OPT_NO_GLANCES,
 	NR_OPTS
 };
 
@@ -89,7 +90,7 @@ struct args {
 	unsigned int token, port;		 /* 0: any */
 	unsigned int limit, sample, differences; /* 0: none */
 	unsigned int top;			 /* connections, the busiest; 0: all */
-	bool each_path, anonymise;
+	bool each_path, anonymise, no_glances;
 	const char *record;
 	const char *command, *cgroup;
 	const char *scheduler[MAX_SCHEDULERS];

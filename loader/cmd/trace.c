@@ -252,7 +252,8 @@ static enum exit_code make_filter(struct observer_filter *f, const struct args *
 		.port = args->port,
 		.one_in = args->sample,
 		.top = args->top,
-		.decisions_only = args->record,
+		.leave_out = (args->record ? 1U << OBSERVED_PENALTY : 0) |
+			     (args->no_glances ? 1U << OBSERVED_GLANCE : 0),
 	};
 	if (!args->netns && !args->container)
 		return EX_OK;

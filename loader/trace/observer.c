@@ -35,7 +35,7 @@ const char *observers_hint(int err)
 enum exit_code observers_open(struct observers *o, const struct observer_filter *f)
 {
 	memset(o, 0, sizeof(*o));
-	o->decisions_only = f->decisions_only;
+	o->leave_out = f->leave_out;
 	error_watch_libbpf();
 	o->skel = trace__open();
 	if (o->skel) {
@@ -194,7 +194,7 @@ static int observe_program(struct observers *o, __u32 prog_id, __u32 sched)
 	for (i = 0; !err && t.btf && i < t.nr; i++) {
 		const enum observed what = which(t.btf, t.func[i].type_id, policy);
 
-		if (what == NR_OBSERVED || (what == OBSERVED_PENALTY && o->decisions_only))
+		if (what == NR_OBSERVED || o->leave_out & 1U << what)
 			continue;
 		if (!t.jited) {
 			snprintf(o->sched[sched].why, sizeof(o->sched[sched].why),

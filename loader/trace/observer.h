@@ -30,9 +30,9 @@ enum observed {
 /* 0: any */
 struct observer_filter {
 	__u32 token, netns, port;
-	__u32 one_in; /* 0 and 1: all */
-	bool top;     /* only connections that observers_want() named */
-	bool decisions_only;
+	__u32 one_in;		/* 0 and 1: all */
+	bool top;		/* only connections that observers_want() named */
+	unsigned int leave_out; /* 1 << enum observed, of what is not looked at */
 };
 
 #define POLICY_LEN 64
@@ -65,7 +65,7 @@ struct observers {
 	struct observed_sched *sched;
 	unsigned int nr_scheds;
 	__u64 missed; /* of observers that are detached */
-	bool decisions_only;
+	unsigned int leave_out;
 };
 
 /* What observers_look() has to tell of a scheduler. */

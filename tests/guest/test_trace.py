@@ -253,6 +253,21 @@ def test_a_sample_and_a_limit(lab):
     assert seen > 100 and abs(ended["shown"] - seen / 4) < 5 * (seen * 3 / 16) ** 0.5, ended
 
 
+def test_without_glances(lab):
+    """What they saw is not counted either, and a policy's own decisions are all there."""
+    with (
+        trace("--netns", lab.client.name) as every,
+        trace("--no-glances", "--netns", lab.client.name) as some,
+    ):
+        with connection(lab) as conn:
+            upload(conn, 1 << 20).finish().acknowledged()
+        counts = [traced.end()["seen"] for traced in (every, some)]
+    glances = [e.get("glance", False) for e in every.decisions()]
+    assert 0 < sum(glances) < len(glances)
+    assert not any(e.get("glance") for e in some.decisions())
+    assert counts == [len(glances), len(glances) - sum(glances)]
+
+
 def test_text(lab):
     """One line per decision, and one per path where that is asked for.
 
