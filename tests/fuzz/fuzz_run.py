@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs fuzz targets that are built, side by side; one line for each, and build/out/fuzz.json.
 
-fuzz_run.py --commit C [--seconds N] [--jobs N] [TARGET...]
+fuzz_run.py --commit C [--seconds N] [--jobs N] [--names] [TARGET...]
 
 Each goes on from the inputs that it has found before (build/fuzz/corpus), and begins with those of
 tests/fuzz/seeds. Exit status 1: an input was found that breaks a claim, or a target did not run.
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--commit", required=True)
     parser.add_argument("--seconds", type=int, default=10, help="for each target (10)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--names", action="store_true", help="prints which would run")
     parser.add_argument("target", nargs="*")
     args = parser.parse_args()
     targets = known()
@@ -138,6 +139,9 @@ def main():
     if strange or args.seconds < 1:
         parser.error(f"no target {strange}; there are: {', '.join(targets)}")
     chosen = [targets[t] for t in args.target or targets]
+    if args.names:
+        print(*(t["name"] for t in chosen))
+        return 0
     missing = [t["name"] for t in chosen if not (BUILT / t["name"]).exists()]
     if missing:
         sys.exit(f"not built: {', '.join(missing)} (make fuzz-build)")

@@ -16,7 +16,9 @@ fuzz_tools_script() {
 
 do_fuzz() {
 	locked step "installing what fuzz targets need" fuzz-tools.log in_root sh -euxc "$(fuzz_tools_script)"
-	locked step "building the fuzz targets" fuzz-build.log in_root make -j2 fuzz-build
+	local chosen
+	chosen=$(in_root python3 tests/fuzz/fuzz_run.py --commit - --names "${arguments[@]}" </dev/null)
+	locked step "building the fuzz targets" fuzz-build.log in_root make -j2 fuzz-build "FUZZ_TARGETS=$chosen"
 	in_root python3 tests/fuzz/fuzz_run.py --commit "$(tree_commit)" "${arguments[@]}" </dev/null
 }
 
