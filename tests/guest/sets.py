@@ -20,7 +20,7 @@ SETS = {
 
 # The command, ...
 OF_THE_COMMAND = (
-    "apply apply_steer completion containers copies_loader dkms docs doctor errors exporter exporter_listen"
+    "apply apply_steer commands completion containers copies_loader dkms docs doctor errors exporter exporter_listen"
     " exporter_ui inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
     " systemd trace trace_changes trace_loaded trace_top tunables watch"
 )
@@ -42,6 +42,7 @@ CHEAP_VARIANTS = "apply errors inputs names steer verifier"
 # Minutes, and what they see is seen by the test behind the colon as well, if not so thoroughly.
 NOT_IN_BRIEF = {
     "clock::test_plain_tcp_makes_none_run": "clock::test_with_all_loaded_one_program_runs_per_segment",
+    "containers::test_by_sysctl": "commands::test_containers",
     "containers::test_two_containers_by_annotation": "containers::test_two_containers_of_podman",
     "copies_loader::test_a_scheduler_that_does_not_ask": "copies_loader::test_attached_and_pinned_and_gone",
     "copies_loader::test_no_clock_where_nobody_copies": "clock::test_the_probe_is_there_only_while_a_clock_is",
