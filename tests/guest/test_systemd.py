@@ -8,11 +8,13 @@ import re
 import shutil
 from pathlib import Path
 
+import documented
 import pytest
 from booted import MASKED, Booted
 from conftest import TOP
 from lab import run, until
 from privateroot import PrivateRoot
+from reader import script
 from scrape import samples
 from test_errors import modules
 
@@ -94,6 +96,11 @@ def beta(machine):
     return found["value"]
 
 
+def typed(document, words, machine):
+    """What the document's command that has these words says on the machine."""
+    return machine.run("bash", "-euc", script(documented.one(document, words))).stdout
+
+
 def is_applied(machine, value):
     state = machine.unit(APPLY, "ActiveState", "Result")
     assert state == ["active", "success"], machine.journal(APPLY)
@@ -119,6 +126,24 @@ def test_the_choice_survives_a_reboot_and_follows_the_file(boot, root, suffix):
     (root.root / "etc/mptcp-sched.conf").write_text(text)
     again.run("systemctl", "reload-or-restart", APPLY)
     assert "bpf_rr" in {s["name"] for s in again.sched("show")["schedulers"]}
+    is_set_up(again, root)
+
+
+def is_set_up(machine, root):
+    """As a reader of docs/use/boot.md does it: with the example as it is."""
+    machine.run("systemctl", "disable", "--now", APPLY)
+    (root.root / "etc/mptcp-sched.conf").unlink()
+    copies, edits, looks, enables, reloads = documented.typed("docs/use/boot.md")
+    for command in (copies, edits):
+        machine.run("bash", "-euc", script(command))
+    assert "bpf_auto" in machine.run("bash", "-euc", script(looks)).stdout
+    assert machine.scheduler() == "bpf_ecf", "it only looked"
+    machine.run("bash", "-euc", script(enables))
+    assert machine.scheduler() == "bpf_auto"
+    assert machine.run("systemctl", "is-enabled", APPLY).stdout == "enabled\n"
+    machine.run("sysctl", "net.mptcp.scheduler=default")
+    machine.run("bash", "-euc", script(reloads))
+    assert machine.scheduler() == "bpf_auto"
 
 
 @pytest.mark.timeout(1200)
@@ -128,6 +153,7 @@ def test_the_exporter_serves_what_the_machine_does_and_the_timer_saves(boot, roo
     assert state[0] == "active", machine.journal(EXPORTER)
     status = machine.run("cat", f"/proc/{state[1]}/status").stdout
     assert re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)[1] != "0"
+    assert "active (running)" in typed("README.md", "systemctl status", machine)
     text = machine.run("python3", "-c", TRANSFER).stdout
     sent = [
         s.value
@@ -136,7 +162,17 @@ def test_the_exporter_serves_what_the_machine_does_and_the_timer_saves(boot, roo
     ]
     assert sent == [SIZE], (text, machine.journal(EXPORTER), machine.journal(APPLY))
     accounts_are_saved(machine, root)
+    serves_a_page(machine)
     serves_a_proxy(machine)
+    typed("docs/use/mptcpd.md", "mptcpize enable", machine)
+    assert "Environment=LD_PRELOAD=" in machine.run("systemctl", "cat", "nginx").stdout
+
+
+def serves_a_page(machine):
+    for words in ("MPTCP_SCHED_EXPORTER=--ui'", "systemctl restart mptcp-sched-exporter"):
+        typed("docs/use/page.md", words, machine)
+    ask = ("curl", "-sS", "--max-time", "60", METRICS.removesuffix("metrics"))
+    until(lambda: "<html" in machine.run(*ask, check=False).stdout, 60, "the page", every=1)
 
 
 def serves_a_proxy(machine):
@@ -166,6 +202,8 @@ def saved(root):
 
 def accounts_are_saved(machine, root):
     """By the timer, on the minute."""
+    machine.run("systemctl", "disable", "--now", TIMER)
+    typed("docs/use/steering.md", "mptcp-sched-account.timer", machine)
     assert machine.unit(TIMER, "ActiveState") == ["active"], machine.journal(TIMER)
     machine.sched("load", "bpf_steer")
     machine.sched("steer", "path", "add", "name", "lte", "cap", "1G", "period", "day")
