@@ -8,11 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from documented import DOCUMENTS, commands, key
 
 TOP = Path(__file__).resolve().parents[2]
 PROGRAM = TOP / "build/mptcp-sched"
-DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
-NAMES = [str(d.relative_to(TOP)) for d in DOCUMENTS]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def anchors(document):
     return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_links(name):
     """That lead to something in the tree."""
     here = TOP / name
@@ -47,20 +46,12 @@ def test_links(name):
         assert not anchor or anchor in anchors(document), f"{name}: {target}"
 
 
-def lines_of_shell(document):
-    """With what a backslash continues; without comments."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
-    for block in blocks:
-        for line in block.replace("\\\n", " ").splitlines():
-            yield re.sub(r"\s#.*", "", line)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_commands_exist_with_these_options(name, tables):
     known = {c["name"]: c for c in tables["commands"]}
     everywhere = {o["name"] for o in tables["options"] if o["every_command"]}
     letters = {o["letter"] for o in tables["options"]}
-    for line in lines_of_shell(TOP / name):
+    for line in map(key, commands(name)):
         for command in re.findall(r"(?:^|[;&|] *|sudo )mptcp-sched ([^;&|]*)", line):
             words = shlex.split(command)
             given = [w for w in words if w in known][:1]
@@ -85,7 +76,7 @@ def test_what_troubleshooting_quotes_is_what_is_said(said):
 
 def test_the_index_has_every_page():
     text = (TOP / "docs/README.md").read_text()
-    pages = {d for d in DOCUMENTS if d.parent.parent == TOP / "docs"}
+    pages = {d.removeprefix("docs/") for d in DOCUMENTS if d.count("/") == 2}
     assert len(pages) > 10
-    missing = {str(d) for d in pages if f"]({d.relative_to(TOP / 'docs')})" not in text}
+    missing = {page for page in pages if f"]({page})" not in text}
     assert not missing
