@@ -51,11 +51,16 @@ def pytest_addoption(parser):
     parser.addoption("--brief", action="store_true", help="what an hour has room for")
 
 
+def limit_of(item):
+    """Seconds. Generous: a hang is meant, and the guest may share its CPUs."""
+    steps = item.config.getoption("random_steps") if item.path.name == "test_random.py" else 0
+    return max(600, 20 * steps) * SLOW
+
+
 @pytest.hookimpl(trylast=True)  # behind -m and -k
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        # Generous: a hang is meant, and the guest may share its CPUs.
-        item.add_marker(pytest.mark.timeout(600 * SLOW))
+        item.add_marker(pytest.mark.timeout(limit_of(item)))
     mine, parts = map(int, config.getoption("share").split("/"))
     wanted = config.getoption("sets").split(",")
     assert set(wanted) <= set(SETS), wanted

@@ -51,7 +51,10 @@ class Running:
                 meanwhile()
             return found
 
-        return until(look, 30, f"{pattern} from {self.process.args[-1]}", every=0.2)
+        try:
+            return until(look, 30, f"{pattern} from {self.process.args[-1]}", every=0.2)
+        except AssertionError as error:
+            raise AssertionError(self.said) from error
 
     def ends(self, meanwhile=lambda: None):
         """By itself."""
@@ -64,9 +67,11 @@ class Running:
         until(look, 60, f"the end of {self.process.args[-1]}", every=0.2)
 
     def interrupt(self):
+        """Its exit status, as a shell has it where a signal was the end."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
-        return self.process.wait(PATIENCE)
+        code = self.process.wait(PATIENCE)
+        return code if code >= 0 else 128 - code
 
     def close(self):
         if self.process.poll() is None:

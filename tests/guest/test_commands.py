@@ -25,24 +25,6 @@ from traffic import connection, download, info, upload
 
 ssh = test_steer_push.ssh
 PORT = 9851
-# Of jq's language what the pages use: the elements of a list, and of each a list of its fields.
-JQ = r"""#!/usr/bin/python3
-import functools, json, re, sys
-(each, fields) = re.fullmatch(r"\.(\w+)\[\] \| \[(.*)\]", sys.argv[2]).groups()
-paths = [path.strip().split(".")[1:] for path in fields.split(",")]
-text, decoder = "", json.JSONDecoder()
-def field(value, name):
-    return None if value is None else value[name]
-for line in sys.stdin:
-    text += line
-    try:
-        document, end = decoder.raw_decode(text)
-    except json.JSONDecodeError:
-        continue
-    text = text[end:].lstrip()
-    for one in document[each]:
-        print(json.dumps([functools.reduce(field, p, one) for p in paths]), flush=True)
-"""
 
 
 @pytest.fixture
@@ -62,18 +44,6 @@ def lab(labs):
     yield made
     for net in (made.client, made.server):
         net.scheduler = "default"
-
-
-@pytest.fixture
-def jq(tmp_path):
-    """jq(reader): it has one, which the guest has not."""
-
-    def give(reader):
-        program = reader.programs / "jq"
-        program.write_text(JQ)
-        program.chmod(0o755)
-
-    return give
 
 
 def tunable(scheduler, name):
@@ -242,7 +212,7 @@ def test_trace(both_loaded, lab, reads, tmp_path):
             "--netns web": f"--netns {lab.server.name}",
         }
         page = reads("docs/use/trace.md", lab.server, names=names)
-        for filtered in ("--connection", "--port", "--netns", "--sample"):
+        for filtered in ("--connection", "--port", "--netns", "--sample", "--no-glances"):
             with page.runs(f"trace {filtered}") as traced:
                 traced.has_said("bpf_ecf +(send|wait|copy) ", brings(conn))
         with page.runs("trace --limit 1000") as traced:
@@ -347,7 +317,7 @@ def test_mptcpd(none_loaded, lab, reads, tmp_path):
     page.done()
 
 
-def test_page(both_loaded, ssh, reads, jq):
+def test_page(both_loaded, ssh, reads):
     lab = ssh.endpoints()
     lab.client.scheduler = "bpf_ecf"
     page = reads("docs/use/page.md", lab.client, names={" server": f" root@{SERVICE[4]}"})
@@ -364,9 +334,10 @@ def test_page(both_loaded, ssh, reads, jq):
         for host, status in (("server.example.org", 200), ("server.local", 200), ("other", 403)):
             words = ("-o", "/dev/null", "-w", "%{http_code}", "-H", f"Host: {host}")
             assert asked(lab.client, f"http://127.0.0.1:{PORT}/", *words) == str(status), host
-    jq(page)
     with connection(lab) as conn, exporter("--ui", listen=f"127.0.0.1:{PORT}", net=lab.client):
         sends(conn)()
+        url = f"http://127.0.0.1:{PORT}/stats.json"
+        until(lambda: token_of(conn.client) in asked(lab.client, url), 20, "it is served")
         told = [json.loads(line) for line in page.types("stats.json").splitlines()]
         assert conn.client.getpeername()[0] in told[0][0] and len(told[0]) == 2
     page.done()
@@ -377,15 +348,16 @@ def asked(net, *words):
     return net.run("curl", "-sS", *words).stdout
 
 
-def test_json(both_loaded, lab, reads, jq):
+def test_json(both_loaded, lab, reads):
     lab.client.scheduler = "bpf_ecf"
-    page = reads("docs/reference/json.md", lab.client)
-    jq(page)
+    # on a terminal it does not wait for more than a line
+    names = {"jq -c": "jq --unbuffered -c"}
+    page = reads("docs/reference/json.md", lab.client, names=names)
     with connection(lab) as conn:
         sends(conn)()
         # jq, the last one, ends by the signal
-        with page.runs("stats --watch 1 --json", status=-signal.SIGINT) as watch:
-            watch.has_said(rf'^\["{token_of(conn.client)}", [0-9.]+\]$', sends(conn))
+        with page.runs("stats --watch 1 --json", status=128 + signal.SIGINT) as watch:
+            watch.has_said(rf'^\["{token_of(conn.client)}",[0-9.]+\]$', sends(conn))
     page.done()
 
 

@@ -33,7 +33,7 @@ build=(
 )
 run=(
 	mount procps iproute2 ethtool kmod strace tcpdump socat
-	nginx-light curl iperf3 mptcpize mptcpd mptcpd-plugins
+	nginx-light curl jq iperf3 mptcpize mptcpd mptcpd-plugins
 	python3-pytest python3-pytest-timeout python3-jsonschema
 )
 # What selects, starts, asks and carries: container runtimes, the checks of the unit file, who reads
