@@ -14,6 +14,7 @@ TOLD = {
     "more.json": "docs/results/lab.md",
     "modern.json": "docs/results/lab.md",
     "steering.json": "docs/results/steering.md",
+    "metered-video.json": "docs/results/steering.md",
 }
 
 
