@@ -240,7 +240,7 @@ def podman(podmans_storage):
 @pytest.mark.usefixtures("podmans_storage")
 def test_containers(none_loaded, podman, lab, runtimes, reads):
     """podman's own; docker's words are podman's, as in the package podman-docker."""
-    options = "--rm --cgroups=disabled --volume /usr:/usr:ro"
+    options = "--rm --network none --cgroups=disabled --volume /usr:/usr:ro"
     names = {
         "podman run": f"podman run {options}",
         "docker run": f"docker run {options}",
