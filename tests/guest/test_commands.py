@@ -21,7 +21,7 @@ from reader import Reader
 from scrape import exporter
 from tables import ACCOUNTS, NAME, lines, steer
 from tracer import trace
-from traffic import connection, download, info, upload
+from traffic import connection, download, token_of, upload
 
 ssh = test_steer_push.ssh
 PORT = 9851
@@ -31,8 +31,8 @@ PORT = 9851
 def reads(tmp_path):
     """reads(page, net, names) is its reader, in a directory of the test's."""
 
-    def read(document, net, **names):
-        return Reader(document, tmp_path, net, names.get("names"))
+    def read(document, net, names=None):
+        return Reader(document, tmp_path, net, names)
 
     return read
 
@@ -63,10 +63,6 @@ def sends(conn, size=256 << 10):
 
 def brings(conn, size=1 << 20):
     return lambda: download(conn, size).finish()
-
-
-def token_of(end):
-    return f"0x{info(end).token:08x}"
 
 
 @pytest.mark.usefixtures("podmans_storage")

@@ -6,10 +6,11 @@ import re
 import subprocess
 
 import pytest
+import reader
 from command import available, ok, sched, stats, stats_of
 from conftest import TOP
 from lab import Path, run, until
-from traffic import connection, info, upload
+from traffic import connection, info, token_of, upload
 
 EXAMPLE = "bpf_spill"
 
@@ -20,8 +21,8 @@ def blocks(document, language):
 
 
 def shell(script, cwd, net):
-    """As a reader would type it; who is root needs no sudo."""
-    words = ["bash", "-euc", f'sudo() {{ "$@"; }}; {script}']
+    """As a reader would type it."""
+    words = ["bash", "-euc", reader.script(script)]
     with net.inside():
         done = subprocess.run(
             words, cwd=cwd, capture_output=True, text=True, timeout=400, check=False
@@ -127,10 +128,6 @@ def test_the_example_of_three_policies(build, none_loaded, labs, tmp_path):
     lab.client.scheduler = "default"
 
 
-def token_of(conn):
-    return f"0x{info(conn.client).token:08x}"
-
-
 def test_first_use(none_loaded, labs):
     """Its commands, with this lab's address, device and router for the document's."""
     lab = labs()
@@ -187,7 +184,7 @@ def test_what_troubleshooting_says_of_the_kernel(none_loaded, labs):
         assert "Module mptcp_sched_bpf is in use" in done.stderr
     with connection(lab) as conn:
         lab.client.scheduler = "default"
-        assert token_of(conn) not in {c["token"] for c in stats()}, "it has sent nothing yet"
+        assert token_of(conn.client) not in {c["token"] for c in stats()}, "it has sent nothing yet"
         upload(conn, 1000).finish()
         assert stats_of(info(conn.client).token)["scheduler"] == "bpf_minrtt"
         result = sched("--json", "show")

@@ -55,6 +55,11 @@ def info(sock):
     )
 
 
+def token_of(sock):
+    """Of its connection, as the command has it."""
+    return f"0x{info(sock).token:08x}"
+
+
 def make_socket(net, family, protocol=IPPROTO_MPTCP):
     with net.inside():
         sock = socket.socket(FAMILY[family], socket.SOCK_STREAM, protocol)

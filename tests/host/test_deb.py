@@ -15,13 +15,17 @@ from privateroot import DPKG, PrivateRoot, difference
 KNOWN = set()
 
 
+def build(*arguments):
+    """By deb.sh, in a namespace without a network device that is up."""
+    alone = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    output(*alone, TOP / "packaging/deb.sh", *arguments, cwd=TOP)
+
+
 @pytest.fixture(scope="module")
 def built(version, tmp_path_factory):
-    """In a namespace without a network device that is up."""
-    out = tmp_path_factory.mktemp("deb")
-    alone = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    output(*alone, TOP / "packaging/deb.sh", version, out / "made", cwd=TOP)
-    return out / "made"
+    out = tmp_path_factory.mktemp("deb") / "made"
+    build(version, out)
+    return out
 
 
 def contents(package):

@@ -14,7 +14,7 @@ across_script() {
 		apt-get update -q
 		. /etc/os-release
 		version=\$(dpkg-query -W -f '\${Version}' "libbpf-dev:\$(dpkg --print-architecture)")
-		\$get install crossbuild-essential-$1 libbpf-dev:$1=\$version libbpf1:$1=\$version \\
+		\$get install libbpf-dev:$1=\$version libbpf1:$1=\$version \\
 			libc6:$1/\$VERSION_CODENAME libelf1t64:$1/\$VERSION_CODENAME
 		mkdir -p /tmp/across/debian
 		cp debian/control debian/rules /tmp/across/debian
@@ -22,6 +22,8 @@ across_script() {
 		printf 'mptcp-sched (0) unstable; urgency=low\n\n  * None.\n\n -- n <n@example>  %s\n' \\
 			"\$(date -R)" >debian/changelog
 		\$get build-dep --host-architecture $1 --build-profiles cross ./
+		# last, as it says that all is there
+		\$get install crossbuild-essential-$1
 	EOF
 }
 
