@@ -23,7 +23,7 @@ static __always_inline __u32 mps_which_pass(struct mptcp_sock *msk)
 	return (__u32)(pass & ~(pass >> 31));
 }
 
-#define MPS_PASS_DUE ((1U << 25) - 1) /* of mps_memo.pass_due */
+#define MPS_PASS_DUE ((1U << 24) - 1) /* of mps_memo.pass_due */
 
 /*
  * Is there nothing left to decide? The core asks again behind the last fragment that was given

@@ -73,9 +73,11 @@ struct mps_policy {
 	 */
 	bool available_only;
 	/* What .see_path adds says nothing of a path that is the only one. Without this it is
-	 * called each time there, too (frame/lone.h).
+	 * called each time there, too (frame/quick.h).
 	 */
 	bool lone;
+	/* The same of paths that all have something on their way, however many they are. */
+	bool busy;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
 	 * to wait. The tunables min_room, queue_cap and penalise count as 0.
 	 */
@@ -96,9 +98,8 @@ struct mps_program {
 	__u64 (*decide)(const struct mps_conn *c, struct mps_priv *priv);
 	__u64 (*copies)(const struct mps_conn *c, struct mps_priv *priv);
 	int (*begin)(struct mptcp_sock *msk, struct mps_conn_store *st);
-	/* mps_look() and mps_mark() of this policy */
-	int (*look)(struct mptcp_sock *msk, struct mps_conn_store *st, struct mps_round *r,
-		    __u32 says);
+	/* mps_snap_paths() and mps_mark() of this policy */
+	int (*look)(struct mptcp_sock *msk, struct mps_conn_store *st, struct mps_round *r);
 	int (*mark)(struct mptcp_sock *msk, __u32 mask, const struct mps_round *r, __u32 account);
 };
 

@@ -61,7 +61,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 		return -EAGAIN;
 	mps_snap_conn(msk, st, &r);
 	memo->pass_end = mps_snap_fragment(msk, &st->snap, &r, next ? memo->pass_end : r.una);
-	program->look(msk, st, &r, 0);
+	program->look(msk, st, &r);
 	if (!next)
 		memo->copies = !!(pass & MPTCP_PASS_ASKED);
 	/* without copies it was asked for to make the core try to send on, which it does now */

@@ -22,7 +22,6 @@
 #define MPS_BPF_SCHEDULER_H
 
 #include "kernel/compat.h"
-#include "frame/lone.h"
 #include "frame/retrans.h"
 #include "frame/send.h"
 
@@ -74,11 +73,9 @@ static __always_inline __u64 mps_copies(const struct mps_conn *c, void *priv,
 		return mps_begin(msk, st, &id##_policy);                                         \
 	}                                                                                        \
 	__noinline int id##_look(struct mptcp_sock *msk MPS_TRUSTED,                             \
-				 struct mps_conn_store *st MPS_ARG, struct mps_round *r MPS_ARG, \
-				 __u32 says)                                                     \
+				 struct mps_conn_store *st MPS_ARG, struct mps_round *r MPS_ARG) \
 	{                                                                                        \
-		barrier_var(says);                                                               \
-		mps_look(msk, st, r, says, &id##_policy);                                        \
+		mps_snap_paths(msk, st, r, &id##_policy);                                        \
 		return 0;                                                                        \
 	}                                                                                        \
 	__noinline int id##_mark(struct mptcp_sock *msk MPS_TRUSTED, __u32 mask,                 \

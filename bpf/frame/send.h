@@ -9,6 +9,7 @@
 #include "common/sndbuf.h"
 #include "frame/glance.h"
 #include "frame/mark.h"
+#include "frame/quick.h"
 #include "kernel/writer.h"
 
 /*
@@ -127,7 +128,9 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	__u32 again;
 
 	mps_snap_conn(msk, st, &r);
-	program->look(msk, st, &r, says);
+	if (!mps_may_look_quickly(st, says, p) ||
+	    !mps_look_quickly(msk, st, &r, mps_not_quickly(p)))
+		program->look(msk, st, &r);
 	st->snap.fit = p->everywhere ? 0 : mps_fit(st->snap.unit);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
@@ -161,21 +164,42 @@ static __always_inline bool mps_is_patient(const struct mps_conn_store *st,
 	return st && p->patient && p->patient(&st->priv);
 }
 
+/*
+ * Or retransmissions fire after a minimal timeout. The core's timer goes by those of the subflows,
+ * which a push begins. So the first wait behind one tells, and those that follow have no more.
+ */
+static __always_inline void mps_time(struct mptcp_sock *msk, struct mps_conn_store *st, bool waits)
+{
+	if (!waits || !st->memo.timed)
+		mptcp_set_timeout((struct sock *)msk);
+	if (st)
+		st->memo.timed = waits;
+}
+
+/* A path that falls silent is given up where there is another. */
+static __always_inline void mps_watch(struct mptcp_sock *msk, const struct mps_conn_store *st,
+				      const struct mps_policy *p)
+{
+	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && (!st || st->snap.nr_paths > 1) &&
+	    !mps_is_patient(st, p))
+		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
+}
+
 /* get_send, under the msk's socket or data lock, in softirq too: no sleeping. */
 static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_program *program)
 {
 	__u32 says = 0;
+	const bool waits = st && mps_waits_at_a_glance(msk, st, program->policy, &says);
 	int ret;
 
-	/* or retransmissions fire after a minimal timeout */
-	mptcp_set_timeout((struct sock *)msk);
-	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && !mps_is_patient(st, program->policy))
-		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
-	if (st && mps_waits_at_a_glance(msk, st, program->policy, &says))
-		return mps_send_later(msk);
-	ret = st ? mps_choose(msk, st, program, says) : mps_send_stateless(msk);
-	return ret ? mps_step_over(msk) : 0;
+	mps_time(msk, st, waits);
+	if (waits)
+		ret = mps_send_later(msk);
+	else
+		ret = st ? mps_choose(msk, st, program, says) : mps_send_stateless(msk);
+	mps_watch(msk, st, program->policy);
+	return !waits && ret ? mps_step_over(msk) : ret;
 }
 
 #endif /* MPS_BPF_SEND_H */

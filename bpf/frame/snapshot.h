@@ -126,7 +126,9 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 }
 
 /* What is as it is whether the subflow was idle or not. */
-static __always_inline void mps_snap_now(struct mps_path *p, const struct tcp_sock *tp, __u32 flags)
+static __always_inline void mps_snap_now(struct mps_path *p,
+					 const struct mptcp_subflow_context *subflow,
+					 const struct tcp_sock *tp, __u32 flags)
 {
 	p->mdev_us = tp->mdev_us >> 2;
 	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
@@ -134,6 +136,8 @@ static __always_inline void mps_snap_now(struct mps_path *p, const struct tcp_so
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
 	p->flags = (__u16)flags;
+	p->min_rtt_us = tp->rtt_min.s[0].v;
+	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
@@ -150,9 +154,24 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
 				tp->rtt_min.s[0].v);
-	p->min_rtt_us = tp->rtt_min.s[0].v;
-	mps_snap_now(p, tp, flags);
-	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
+	mps_snap_now(p, subflow, tp, flags);
+}
+
+/* The same of a subflow with no segment missing at the peer, but for its rate. */
+static __always_inline void mps_snap_plain(struct mps_path *p,
+					   struct mptcp_subflow_context *subflow, struct sock *ssk,
+					   struct tcp_sock *tp, __u32 flags, __u32 jiffies)
+{
+	const __u32 idle = mps_idle_for(tp, jiffies);
+
+	p->srtt_us = tp->srtt_us >> 3;
+	p->cwnd = tp->snd_cwnd ?: 1;
+	p->inflight = tp->packets_out + tp->retrans_out;
+	mps_snap_now(p, subflow, tp, flags);
+	if (!idle)
+		return;
+	p->srtt_us = mps_idle_rtt(p->srtt_us, p->min_rtt_us, idle, tp->inet_conn.icsk_rto);
+	p->cwnd = mps_snap_cwnd(ssk, tp, idle) ?: 1;
 }
 
 /* get_send: bytes that are to find room, of so many that a pick hands over. */

@@ -78,6 +78,6 @@ _Static_assert(sizeof(struct mps_auto_state) <= MPS_PRIV_BYTES, "state of a conn
 
 MPS_POLICY(auto_policy, .pick = pick, .copies = copies, .see_path = see_path,
 	   .see_conn = look_ahead, .segment = mps_thin_segment, .asks = asks,
-	   .given = mps_thin_given, .ends_burst = ends_burst, .lone = true);
+	   .given = mps_thin_given, .ends_burst = ends_burst, .busy = true);
 MPS_SCHEDULER_MEASURES(bpf_auto, "the one to take: ECF, probes of idle paths, copies in a budget",
 		       auto_policy, );

@@ -18,7 +18,8 @@
 /* What a glance says; neither: it takes a full look. */
 enum mps_glance_says {
 	MPS_GLANCE_WAIT = 1 << 0,  /* new data may wait for room, as much as `fit` says */
-	MPS_GLANCE_ALONE = 1 << 1, /* there is one subflow, with room, and nothing is doubtful */
+	MPS_GLANCE_PLAIN = 1 << 1, /* there is room, and nothing is doubtful or new */
+	MPS_GLANCE_ALONE = 1 << 2, /* with that: there is one subflow */
 };
 
 /* Of subflows that are all active. Zeroed memory is its beginning. */

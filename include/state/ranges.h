@@ -218,6 +218,17 @@ MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u
 	return age;
 }
 
+/* The same, if what it was given last ends right before `end`; else MPS_NEVER. */
+static __always_inline __u32 mps_ranges_last_age(const struct mps_ranges *g, __u32 end, __u32 us)
+{
+	const __u32 last = g->nr - 1;
+	const struct mps_range *r = &g->range[last < MPS_RANGES ? last : 0];
+
+	if (last >= MPS_RANGES || mps_range_end(r) != end)
+		return MPS_NEVER;
+	return ((mps_tick(us) - r->tick) & (MPS_TICKS - 1)) << MPS_TICK_BITS;
+}
+
 /*
  * How many bytes the subflow was given behind the last of its data in [start, end). With hulls
  * that is too much, by what they claim. 0 without any such data.

@@ -72,4 +72,12 @@ MPS_FN __u32 mps_seen_next(struct mps_seen *seen MPS_ARG, __u32 flags)
 	return i;
 }
 
+/* All of the list, n of them, became paths in its order. */
+static __always_inline void mps_seen_all(struct mps_seen *seen, __u32 n)
+{
+	seen->where = 0x0706050403020100ULL;
+	seen->at = n;
+	seen->nr = (__u16)n;
+}
+
 #endif /* MPS_SEEN_H */

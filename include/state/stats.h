@@ -97,10 +97,11 @@ struct mps_memo {
 	__u32 wnd_end;	     /* the window, as far as it is granted */
 	__u32 segs;	     /* that had come in on all subflows at the last look at them */
 	__u32 pass_end;	     /* where the fragment ends that the last pass sent last */
-	__u32 pass_due : 25; /* bytes_retrans when all of that fragment will have been sent */
+	__u32 pass_due : 24; /* bytes_retrans when all of that fragment will have been sent */
 	__u32 pass_more : 1; /* then the core goes on to the next, where it does */
 	__u32 pass_over : 1; /* a call came behind the end of its pass */
 	__u32 copies : 1;    /* the pass was asked for */
+	__u32 timed : 1;     /* the core's timer knows of all that was pushed */
 	__u32 glanced : 1;   /* a glance came after the last look (common/glance.h) */
 	__u32 doubt : 1;     /* the core's account of the window may be wrong */
 	__u32 late : 1;	     /* the last segments came in without a look at each of them */

@@ -170,6 +170,19 @@ MPS_FN __u32 mps_complete_path(struct mps_subflow_store *s MPS_ARG, struct mps_p
 	return age;
 }
 
+/* get_send: the same in short, where no rate is new and nothing is withheld. */
+MPS_FN __u32 mps_complete_quickly(struct mps_subflow_store *s MPS_ARG, struct mps_path *p MPS_ARG,
+				  struct mps_round *r MPS_ARG, __u32 seq)
+{
+	const struct mps_taken t = mps_settle(s, r, seq);
+	__u32 age;
+
+	mps_note_taken(s, r, &t);
+	age = r->begun ? mps_ranges_last_age(&s->ranges, r->head, r->now_us) : MPS_NEVER;
+	p->flags |= (age != MPS_NEVER) * MPS_PATH_BEGAN;
+	return age;
+}
+
 /*
  * Jiffies since `last`. What happened up to a second after `now` was read, which a decision does
  * not hold off, is 0 and no time of weeks.

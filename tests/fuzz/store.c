@@ -72,6 +72,17 @@ static void check_seen(const struct mps_seen *seen, unsigned int n)
 	claim(placed == active || !weak, "an active one goes before one that is not");
 }
 
+/* As the quick look has it. It knows no more than the full one. */
+static void complete_quickly(struct subflow *f, struct mps_path *p, struct mps_round *r)
+{
+	const __u32 age = mps_complete_quickly(&f->s, p, r, f->seq);
+
+	claim(age == MPS_NEVER ||
+		      age == mps_ranges_age(&f->s.ranges, r->head - 1, r->head, r->now_us),
+	      "given then");
+	claim(!(p->flags & MPS_PATH_BEGAN) == (age == MPS_NEVER), "who began has an age");
+}
+
 /* One look at all of them, as mps_snap_paths() has it. */
 static void look(struct draw *d, bool begun)
 {
@@ -110,7 +121,10 @@ static void look(struct draw *d, bool begun)
 		f->segs += draw_byte(d) & 3;
 		f->wnd = draw_bit(d) ? (__u32)draw_up_to(d, 1 << 28) : f->wnd;
 		mps_window_seen(&f->s, &w, mps_window_mark(1, f->segs, f->wnd), f->wnd, f->segs);
-		mps_complete_path(&f->s, &p, &r, f->seq, (__u32)draw_up_to(d, UINT32_MAX));
+		if (begun && draw_bit(d))
+			complete_quickly(f, &p, &r);
+		else
+			mps_complete_path(&f->s, &p, &r, f->seq, (__u32)draw_up_to(d, UINT32_MAX));
 		claim(counted(&f->s) >= before, "counters never fall");
 		claim(!f->seq || settled || counted(&f->s) == before, "nothing before the first");
 		f->counted += counted(&f->s) - before;

@@ -21,6 +21,9 @@ JUDGES = {
 # judge: {name: (text, once in the header; what it becomes; the fault that must be found)}
 MUTANTS = {
     "ranges": {
+        "the-last-ends-anywhere": ("|| mps_range_end(r) != end", "", "last"),
+        "the-last-is-new": ("return ((mps_tick(us) - r->tick) &", "return ((mps_tick(us) - mps_tick(us)) &", "last"),
+        "nobody-is-last": ("last >= MPS_RANGES || mps_range_end(r)", "1 || mps_range_end(r)", "last missed"),
         "oldest-forgotten": ("if (!mps_before(una, a_end))\n\t\treturn b_end;", "return b_end;", "carrier missed"),
         "joined-with-acknowledged": ("*b = *a;", ";", "carrier missed"),
         "widest-gap": ("if (cost < least) {", "if (cost >= least || !i) {", "claims more"),

@@ -25,6 +25,11 @@ __u32 ranges_age(const struct mps_ranges *g, __u32 start, __u32 end, __u32 us)
 	return mps_ranges_age(g, start, end, us);
 }
 
+__u32 ranges_last_age(const struct mps_ranges *g, __u32 end, __u32 us)
+{
+	return mps_ranges_last_age(g, end, us);
+}
+
 __u32 ranges_behind(const struct mps_ranges *g, __u32 start, __u32 end)
 {
 	return mps_ranges_behind(g, start, end);
@@ -170,6 +175,17 @@ void seen_list(const __u32 *flags, __u32 nr, __u32 mask, __u32 *path)
 
 	for (i = 0; i < nr; i++)
 		path[i] = mps_seen_next(&seen, flags[i]);
+	for (i = 0; i < nr; i++)
+		path[i] = mps_seen_path(&seen, mask & ((1U << seen.nr) - 1), i);
+}
+
+/* The same of a list of paths only. */
+void seen_all(__u32 nr, __u32 mask, __u32 *path)
+{
+	struct mps_seen seen = {};
+	__u32 i;
+
+	mps_seen_all(&seen, nr);
 	for (i = 0; i < nr; i++)
 		path[i] = mps_seen_path(&seen, mask & ((1U << seen.nr) - 1), i);
 }

@@ -85,6 +85,16 @@ class Life:
         if exact and found < least:
             self.faults.add("behind: too little")
 
+    def last(self, end):
+        """What was given last says its age by its end alone."""
+        found = self.lib.ranges_last_age(self.memory, end % U32, self.now % U32)
+        found = None if found == UNKNOWN else found
+        if found is not None and found != self.age(end - 1, end):
+            self.faults.add("last")
+        known = self.bursts and self.bursts[-1][1] == end
+        if found is None and known and end > self.una and not self.rough:
+            self.faults.add("last missed")
+
     def forget(self):
         nr = self.lib.ranges_forget(self.memory, self.una % U32)
         if nr and all(end <= self.una for _, end, _ in self.bursts):
@@ -94,6 +104,7 @@ class Life:
         """One question; start is not acknowledged yet."""
         age = self.age(start, end)
         self.behind(start, end)
+        self.last(end)
         mine = [b for b in self.bursts if b[0] < end and start < b[1]]
         if age is None:
             if mine:
@@ -149,6 +160,7 @@ def live(lib, rng):
                 start = rng.choice(rng.choice(one.bursts[-2 * RANGES :])[:2])
                 start += rng.choice([-1, 0, 0, 1])
             start = max(one.una, start)
+            one.last(one.head)
             answer = one.look(start, start + rng.choice([1, 1, 1428, size + 1]))
             met[answer] = met.get(answer, 0) + 1
     return one.faults, met

@@ -55,6 +55,17 @@ def test_random_lists(lib):
     assert not faults(lib, 1, LISTS)
 
 
+def test_a_list_of_paths_only(lib):
+    """mps_seen_all() is what so many looks come to."""
+    for n in range(1, MAX_PATHS + 1):
+        flags = [SENDS | ACTIVE] * n
+        for mask in range(1 << n):
+            path = (ctypes.c_uint32 * n)()
+            lib.seen_all(n, mask, path)
+            found = [i if i < MAX_PATHS else None for i in path]
+            assert found == answer(lib, flags, mask), (n, mask)
+
+
 def test_eight_that_died_give_way(lib):
     """Each of them to one that is alive, the first first."""
     stale, alive = SENDS, SENDS | ACTIVE

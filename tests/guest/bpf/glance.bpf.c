@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A glance, or the look at a lone subflow, and the full look at each decision. It keeps book of
- * whether they agree (test_glance.py).
+ * A glance, perhaps a quick look, and the full look at each decision. It keeps book of whether
+ * they agree (test_glance.py).
  */
 #include "frame/scheduler.h"
 #include "policy/ecf_extended.h"
@@ -11,8 +11,8 @@ MPS_TUNABLE_FIXED(which, 0, 0, 1, 1, "0: the policy of bpf_minrtt, 1: that of bp
 MPS_TUNABLE(agreed, 0, 0, 1000000000, 1, "glances that said what the decision said");
 MPS_TUNABLE(differed, 0, 0, 1000000000, 1, "glances that did not");
 MPS_TUNABLE(moved, 0, 0, 1000000000, 1, "of neither kind: a segment came in between");
-MPS_TUNABLE(alone, 0, 0, 1000000000, 1, "looks at a lone subflow that ended as the full look did");
-MPS_TUNABLE(not_alone, 0, 0, 1000000000, 1, "such looks that did not");
+MPS_TUNABLE(quick, 0, 0, 1000000000, 1, "quick looks that ended as the full look did");
+MPS_TUNABLE(not_quick, 0, 0, 1000000000, 1, "such looks that did not");
 MPS_TUNABLE(missed, 0, 0, 1000000000, 1, "waits for room that took a full look");
 
 static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *priv)
@@ -44,27 +44,33 @@ static __always_inline __u64 mark_of(const struct mptcp_sock *msk)
 	return mark;
 }
 
-#define NO_BYTES ~0U
+#define NO_WORD 0
 
-/* What a connection of one subflow would give it; NO_BYTES where that takes a full look. */
-static __always_inline __u32 given_alone(struct mptcp_sock *msk, struct mps_conn_store *st)
+/* Too much for the stack. One CPU makes one decision at a time. */
+static struct mps_priv before;
+static struct mps_round quick_round;
+
+/* What a decision by a quick look would be; NO_WORD where it takes a full one. */
+static __always_inline __u64 decide_quickly(struct mptcp_sock *msk, struct mps_conn_store *st)
 {
-	struct mps_verdict v;
-	struct mps_round r;
+	__u64 word;
 
-	mps_snap_conn(msk, st, &r);
-	if (!mps_look_alone(msk, st, &r))
-		return NO_BYTES;
+	mps_snap_conn(msk, st, &quick_round);
+	if (!mps_look_quickly(msk, st, &quick_round, 0))
+		return NO_WORD;
 	st->snap.fit = mps_fit(st->snap.unit);
-	v = mps_unpack(closer_decide(&st->snap, &st->priv));
-	return v.path ? 0 : v.bytes;
+	mps_cover_repairs(msk, st, &closer_policy);
+	before = st->priv;
+	word = closer_decide(&st->snap, &st->priv);
+	st->priv = before;
+	return word;
 }
 
 static __always_inline int t_glance_send(struct mptcp_sock *msk)
 {
 	struct mps_conn_store *st = mps_store(msk, &closer);
-	__u64 decided, waited, mark;
-	__u32 says, waits, as_said, bytes = NO_BYTES;
+	__u64 decided, waited, mark, word = NO_WORD;
+	__u32 says, waits, as_said;
 	int ret;
 
 	if (!st)
@@ -73,17 +79,18 @@ static __always_inline int t_glance_send(struct mptcp_sock *msk)
 	mps_glance_fit(msk, st, !which);
 	says = mps_glance(msk, st);
 	waits = says & MPS_GLANCE_WAIT;
-	if (says & MPS_GLANCE_ALONE)
-		bytes = given_alone(msk, st);
+	if (says & MPS_GLANCE_PLAIN)
+		word = decide_quickly(msk, st);
+	before = st->priv;
 	decided = st->counter[MPS_C_DECISIONS];
 	waited = st->counter[MPS_C_WAIT_NO_ROOM];
 	ret = mps_send(msk, st, &closer);
 	as_said = decided + 1 == st->counter[MPS_C_DECISIONS] &&
 		  waited + 1 == st->counter[MPS_C_WAIT_NO_ROOM];
-	if (bytes != NO_BYTES && (!ret && bytes == (__u32)msk->snd_burst))
-		alone++;
-	else if (bytes != NO_BYTES && mark == mark_of(msk))
-		not_alone++;
+	if (word != NO_WORD && word == closer_decide(&st->snap, &before))
+		quick++;
+	else if (word != NO_WORD && mark == mark_of(msk))
+		not_quick++;
 	if (!waits)
 		missed += as_said;
 	else if (as_said && !st->memo.doubt && st->memo.wnd_end == (__u32)msk->wnd_end)
