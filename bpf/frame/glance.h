@@ -82,9 +82,9 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 	/* a subflow that no full look has seen has nothing stored yet */
 	if (n != st->snap.nr_paths || !n)
 		return 0;
-	if (mps_glance_waits(&g))
-		return MPS_GLANCE_WAIT;
-	return MPS_GLANCE_PLAIN | (n == 1) * MPS_GLANCE_ALONE;
+	if (!mps_glance_waits(&g))
+		return MPS_GLANCE_PLAIN;
+	return MPS_GLANCE_WAIT | (g.unsent ? MPS_GLANCE_UNSENT : 0);
 }
 
 /*

@@ -22,7 +22,7 @@
 static __always_inline bool mps_may_look_quickly(const struct mps_conn_store *st, __u32 says,
 						 const struct mps_policy *p)
 {
-	const bool sees = p->busy || (p->lone && says & MPS_GLANCE_ALONE) || !p->see_path;
+	const bool sees = p->busy || (p->lone && st->snap.nr_paths == 1) || !p->see_path;
 
 	return says & MPS_GLANCE_PLAIN && sees && !p->everywhere && !p->metric && !p->see_paths &&
 	       st->counter[MPS_C_PICKS] % MPS_QUICK_PICKS;

@@ -166,14 +166,17 @@ static __always_inline bool mps_is_patient(const struct mps_conn_store *st,
 
 /*
  * Or retransmissions fire after a minimal timeout. The core's timer goes by those of the subflows,
- * which a push begins. So the first wait behind one tells, and those that follow have no more.
+ * which each begins as it sends. So after a push it is set until all of that was sent: a decision
+ * may come before TCP sends what the last one gave it. says: what a glance has.
  */
-static __always_inline void mps_time(struct mptcp_sock *msk, struct mps_conn_store *st, bool waits)
+static __always_inline void mps_time(struct mptcp_sock *msk, struct mps_conn_store *st, __u32 says)
 {
+	const bool waits = says & MPS_GLANCE_WAIT;
+
 	if (!waits || !st->memo.timed)
 		mptcp_set_timeout((struct sock *)msk);
 	if (st)
-		st->memo.timed = waits;
+		st->memo.timed = waits && !(says & MPS_GLANCE_UNSENT);
 }
 
 /* A path that falls silent is given up where there is another. */
@@ -193,7 +196,7 @@ static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_stor
 	const bool waits = st && mps_waits_at_a_glance(msk, st, program->policy, &says);
 	int ret;
 
-	mps_time(msk, st, waits);
+	mps_time(msk, st, says);
 	if (waits)
 		ret = mps_send_later(msk);
 	else

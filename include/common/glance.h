@@ -17,15 +17,16 @@
 
 /* What a glance says; neither: it takes a full look. */
 enum mps_glance_says {
-	MPS_GLANCE_WAIT = 1 << 0,  /* new data may wait for room, as much as `fit` says */
-	MPS_GLANCE_PLAIN = 1 << 1, /* there is room, and nothing is doubtful or new */
-	MPS_GLANCE_ALONE = 1 << 2, /* with that: there is one subflow */
+	MPS_GLANCE_WAIT = 1 << 0,   /* new data may wait for room, as much as `fit` says */
+	MPS_GLANCE_PLAIN = 1 << 1,  /* there is room, and nothing is doubtful or new */
+	MPS_GLANCE_UNSENT = 1 << 2, /* with the first: a subflow has data that it has not sent */
 };
 
 /* Of subflows that are all active. Zeroed memory is its beginning. */
 struct mps_glance {
-	__u32 seen; /* 1: one that is no backup, 2: one that is */
-	__u32 room; /* the same, of those with room */
+	__u32 seen;   /* 1: one that is no backup, 2: one that is */
+	__u32 room;   /* the same, of those with room */
+	__u32 unsent; /* bytes; any but 0: there are some */
 };
 
 /* p: cwnd, inflight, mss and unsent of the path; backup: 0 or 1; fit: 0, where any room counts */
@@ -35,6 +36,7 @@ static __always_inline void mps_glance_add(struct mps_glance *g, const struct mp
 	const bool room = fit ? mps_has_room(p, fit) : !!mps_cwnd_room(p);
 
 	g->seen |= 1U << backup;
+	g->unsent |= p->unsent;
 	g->room |= (__u32)room << backup;
 }
 

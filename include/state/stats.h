@@ -20,8 +20,8 @@
  * them whenever a struct below changes, so that the loader never reads one
  * layout as another.
  */
-#define MPS_CONN_STORAGE mps_conn_v8
-#define MPS_SUBFLOW_STORAGE mps_subflow_v8
+#define MPS_CONN_STORAGE mps_conn_v9
+#define MPS_SUBFLOW_STORAGE mps_subflow_v9
 
 #define MPS_TEXT_(name) #name
 #define MPS_TEXT(name) MPS_TEXT_(name)

@@ -4,7 +4,7 @@
 
 GUEST_OBJ := $(addprefix $(B)/tests/,queues.bpf.o passes.bpf.o looping.bpf.o looping.pre615.bpf.o \
 	asking.bpf.o asking.pre615.bpf.o expanding.bpf.o expanding.pre615.bpf.o \
-	glance.bpf.o glance.pre615.bpf.o)
+	glance.bpf.o glance.pre615.bpf.o timed.bpf.o timed.pre615.bpf.o)
 
 .PHONY: guest-obj
 guest-obj: $(GUEST_OBJ) $(B)/tests/many $(B)/tests/churn

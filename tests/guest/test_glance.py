@@ -15,16 +15,16 @@ BACKUP = (Path(10, 10, limit=30), Path(5, 20, backup=True))
 MANY = tuple(Path(4, 10 + 5 * i, limit=20) for i in range(9))
 
 
+def tunables(name):
+    return {t["name"]: t["value"] for t in ok("get", name)["tunables"]}
+
+
 @pytest.fixture(params=[0, 1], ids=["minrtt", "ecf"])
 def looked(request, suffix):
     """looked(): {counter: value} of the scheduler that looks twice, since the test began."""
     ok("load", BUILT / f"glance{suffix}", "--set", f"which={request.param}")
 
-    def read():
-        shown = ok("get", NAME)
-        return {t["name"]: t["value"] for t in shown["tunables"]}
-
-    yield read
+    yield lambda: tunables(NAME)
     ok("unload", NAME)
 
 
@@ -73,3 +73,16 @@ def test_more_subflows_than_a_snapshot_has_take_the_full_look(labs, looked):
     found = looked()
     assert found["agreed"] == before["agreed"], (before, found)
     assert not found["differed"], str(found)
+
+
+def test_the_cores_timer_knows_what_was_pushed(labs, suffix):
+    """Or data is sent again after the least that the timer has, on paths that answer later."""
+    name = "t_timed"
+    ok("load", BUILT / f"timed{suffix}")
+    lab = labs(*UNLIKE)
+    with lab.lent(name) as lent, connection(lent.endpoints()) as conn:
+        download(conn, SIZE).finish().acknowledged()
+    found = tunables(name)
+    ok("unload", name)
+    assert found["timed"] > 50, str(found)
+    assert not found["untimed"], str(found)
