@@ -162,14 +162,19 @@ class Counters:
         return Counters(*(minus(a, b) for a, b in pairs))
 
 
-def transfer(lab, sender, parts):
-    """Sends all at once; `parts`: (ends of a connection, data for it). What there is to tell."""
+def transfer(lab, sender, parts, both=False):
+    """Sends all at once; `parts`: (ends of a connection, data for it). What there is to tell.
+
+    both: the other end sends the same meanwhile. Then it ends when all of both has arrived.
+    """
     socks = [ends[sender] for ends, _ in parts]
+    senders = (sender, other(sender)) if both else (sender,)
+    flows = [(ends, data, role) for role in senders for ends, data in parts]
     before = Counters.read(lab, sender, socks)
-    readers = [Receiver(lab, other(sender), ends[other(sender)], len(data)) for ends, data in parts]
+    readers = [Receiver(lab, other(role), ends[other(role)], len(d)) for ends, d, role in flows]
     writers = [
-        threading.Thread(target=sock.sendall, args=(data,), daemon=True)
-        for sock, (_, data) in zip(socks, parts, strict=True)
+        threading.Thread(target=ends[role].sendall, args=(data,), daemon=True)
+        for ends, data, role in flows
     ]
     for reader in readers:
         reader.start()
@@ -185,8 +190,8 @@ def transfer(lab, sender, parts):
     # What is still on its way belongs to it.
     time.sleep(0.5)
     moved = Counters.read(lab, sender, socks) - before
-    pairs = zip(readers, parts, strict=True)
-    verified = all(reader.data == data for reader, (_, data) in pairs)
+    pairs = zip(readers, flows, strict=True)
+    verified = all(reader.data == data for reader, (_, data, _) in pairs)
     return {
         "seconds": max(r.ended for r in readers) - begun,
         "busy": 1 - idle / (ended - begun),
