@@ -72,11 +72,19 @@ static __always_inline bool mps_stuck(struct mps_subflow_store *s, const struct 
 	return false;
 }
 
+/* Is there no other subflow that a copy could go over? Read without the lock. */
+static __always_inline bool mps_is_alone(const struct mptcp_sock *msk)
+{
+	return msk->conn_list.next == msk->conn_list.prev;
+}
+
 static __always_inline bool mps_clock_is_early(const struct mptcp_sock *msk,
 					       const struct tcp_sock *tp,
 					       const struct mps_subflow_store *s, __u32 una,
 					       const struct mps_policy *p)
 {
+	if (mps_is_alone(msk))
+		return true;
 	if (p->copies_amid)
 		return p->too_early && p->too_early(s, una);
 	return !mps_nothing_fresh(msk, s->wnd_end) && !mps_holds_back(tp);

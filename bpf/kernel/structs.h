@@ -131,7 +131,7 @@ struct tcp_sock {
 };
 
 struct list_head {
-	struct list_head *next;
+	struct list_head *next, *prev;
 };
 
 struct mptcp_data_frag {
@@ -150,6 +150,7 @@ struct mptcp_sock {
 	__u64 wnd_end;
 	int snd_burst;
 	bool snd_data_fin_enable;
+	struct list_head conn_list;
 	struct list_head rtx_queue;
 	struct mptcp_data_frag *first_pending;
 };

@@ -6,6 +6,7 @@ import time
 import pytest
 from cells import bench_lab, from_nginx, netlab, sent
 from command import ok, stats_of
+from passes import passes
 from traffic import connection, download, info
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
@@ -17,10 +18,10 @@ PATHS = (
 )
 
 
-def measure(name, copy):
+def measure(name, copy, paths=PATHS):
     """Seconds of a download after a first one, and the server's statistics."""
     ok("load", name, "--set", f"copy={copy}")
-    with bench_lab(*PATHS) as lab:
+    with bench_lab(*paths) as lab:
         lab.server.scheduler = name
         with connection(lab) as conn:
             download(conn, 1 << 20).finish().acknowledged()
@@ -49,9 +50,17 @@ def test_a_stuck_tail_is_copied(name):
 def test_each_pass_needs_a_segment():
     """No pass without progress: the ACK clock asks once per segment at most."""
     _, found = measure("bpf_cfs", 1)
-    passes = found["counters"]["copies"] + found["counters"]["copies_none"]
     # acknowledgements: one per segment at most
-    assert passes <= sum(s["tcp"]["bytes_sent"] / 1000 for s in found["subflows"])
+    assert passes(found) <= sum(s["tcp"]["bytes_sent"] / 1000 for s in found["subflows"])
+
+
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_auto"])
+def test_a_lone_subflow_has_no_pass(name):
+    """There is no other for a copy. With two, the control, segments ask for passes."""
+    _, found = measure(name, 1, PATHS[1:])
+    _, control = measure(name, 1)
+    assert passes(found) == 0, found
+    assert passes(control) > 20, control
 
 
 def test_copies_know_what_is_still_in_front():
