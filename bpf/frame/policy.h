@@ -76,7 +76,9 @@ struct mps_policy {
 	 * called each time there, too (frame/quick.h).
 	 */
 	bool lone;
-	/* The same of paths that all have something on their way, however many they are. */
+	/* The same of paths with something on their way, however many they are. Of others it is
+	 * the RTT, and what no decision looks at while the writer waits for room.
+	 */
 	bool busy;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
 	 * to wait. The tunables min_room, queue_cap and penalise count as 0.

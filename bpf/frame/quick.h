@@ -15,8 +15,10 @@
 
 #include "common/glance.h"
 #include "frame/snapshot.h"
+#include "kernel/writer.h"
 
 #define MPS_QUICK_PICKS 32 /* a power of two */
+#define MPS_QUICK_US 1000  /* less than a jiffy, and than the RTT of a path worth a probe */
 
 /* Does the policy look at nothing of such paths but what a quick look has? says: of a glance. */
 static __always_inline bool mps_may_look_quickly(const struct mps_conn_store *st, __u32 says,
@@ -28,18 +30,59 @@ static __always_inline bool mps_may_look_quickly(const struct mps_conn_store *st
 	       st->counter[MPS_C_PICKS] % MPS_QUICK_PICKS;
 }
 
-/* Flags of paths of which the policy looks at more. */
-static __always_inline __u32 mps_not_quickly(const struct mps_policy *p)
+/* Of a path with nothing on its way: */
+enum mps_quick_idle {
+	MPS_QUICK_ALIKE, /* the policy looks at no more than of others */
+	MPS_QUICK_FRESH, /* its RTT is that of the last full look, or TCP's newest */
+	MPS_QUICK_KEPT,	 /* its RTT is that of the last full look, if it was idle then, too */
+	MPS_QUICK_NEVER, /* it takes a full look: a probe may be due */
+};
+
+/*
+ * age_us: of the last look, quick or not. While the writer waits for room no probe is due
+ * (mps_thin_see()). Else one may have become due, but not where decisions follow each other faster
+ * than passes can, of which the core has one per jiffy.
+ */
+static __always_inline __u32 mps_quick_idle(struct mptcp_sock *msk, const struct mps_policy *p,
+					    __u32 age_us)
 {
-	return p->see_path ? MPS_PATH_IDLE : 0;
+	if (!p->see_path)
+		return MPS_QUICK_ALIKE;
+	if (age_us < MPS_QUICK_US)
+		return MPS_QUICK_FRESH;
+	return mps_writer_waits(msk) ? MPS_QUICK_KEPT : MPS_QUICK_NEVER;
+}
+
+/* May a quick look say of an idle path what it has? was: its flags at the last look. */
+static __always_inline bool mps_quick_may(__u32 was, __u32 idle)
+{
+	return !(was & MPS_PATH_DUE) &&
+	       (idle < MPS_QUICK_KEPT || (idle == MPS_QUICK_KEPT && was & MPS_PATH_IDLE));
+}
+
+/* The path as it is now; false: it takes a full look. */
+static __always_inline bool mps_quick_path(struct mps_path *path,
+					   struct mptcp_subflow_context *subflow, struct sock *ssk,
+					   struct tcp_sock *tp, __u32 jiffies, __u32 idle)
+{
+	const __u32 flags = mps_snap_flags(subflow, ssk, tp);
+	const __u32 was = path->flags, srtt = path->srtt_us;
+	const bool idles = idle != MPS_QUICK_ALIKE && flags & MPS_PATH_IDLE;
+
+	if (!(flags & MPS_PATH_ACTIVE) || (idles && !mps_quick_may(was, idle)))
+		return false;
+	mps_snap_plain(path, subflow, ssk, tp, flags, jiffies);
+	if (idles && was & MPS_PATH_IDLE)
+		path->srtt_us = srtt;
+	return true;
 }
 
 /*
- * Behind mps_snap_conn(). not: flags of paths that take a full look. 0: there is one, or one that
- * is penalised. What was settled until then stays so.
+ * Behind mps_snap_conn(). idle: enum mps_quick_idle. 0: it takes a full look, as where a path is
+ * penalised. What was settled until then stays so.
  */
 MPS_FN __u32 mps_look_quickly(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_store *st MPS_ARG,
-			      struct mps_round *r MPS_ARG, __u32 not)
+			      struct mps_round *r MPS_ARG, __u32 idle)
 {
 	const __u32 jiffies = (__u32)bpf_jiffies64();
 	const __u32 clock_end = mps_window_for_clock(&st->memo, (__u32)msk->wnd_end);
@@ -53,16 +96,13 @@ MPS_FN __u32 mps_look_quickly(struct mptcp_sock *msk MPS_TRUSTED, struct mps_con
 		struct tcp_sock *tp = ssk ? mps_tcp(subflow) : NULL;
 		struct mps_subflow_store *s;
 		struct mps_path *path;
-		__u32 flags;
 
 		if (!tp || n >= MPS_MAX_PATHS)
 			return 0;
-		flags = mps_snap_flags(subflow, ssk, tp);
-		if (!(flags & MPS_PATH_ACTIVE) || flags & not)
-			return 0;
 		barrier_var(n);
 		path = &c->path[n++ & (MPS_MAX_PATHS - 1)];
-		mps_snap_plain(path, subflow, ssk, tp, flags, jiffies);
+		if (!mps_quick_path(path, subflow, ssk, tp, jiffies, idle))
+			return 0;
 		if (alone)
 			break;
 		s = mps_subflow_store(ssk);

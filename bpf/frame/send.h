@@ -123,13 +123,14 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 				      const struct mps_program *program, __u32 says)
 {
 	const struct mps_policy *p = program->policy;
+	const __u32 looked_us = st->snap.now_us;
 	struct mps_verdict v;
 	struct mps_round r;
 	__u32 again;
 
 	mps_snap_conn(msk, st, &r);
 	if (!mps_may_look_quickly(st, says, p) ||
-	    !mps_look_quickly(msk, st, &r, mps_not_quickly(p)))
+	    !mps_look_quickly(msk, st, &r, mps_quick_idle(msk, p, st->snap.now_us - looked_us)))
 		program->look(msk, st, &r);
 	st->snap.fit = p->everywhere ? 0 : mps_fit(st->snap.unit);
 	st->snap.blocked =

@@ -38,6 +38,9 @@
 /* What peers may need to answer and clocks may drift, in ms, beyond an RTT. */
 #define MPS_THIN_SLACK_MS 1000
 
+/* A path is not probed more often: each probe takes a pass of the core's worker. */
+#define MPS_THIN_LEAST_US 20000ULL
+
 /* Per subflow; zeroed memory is the state of a new one. */
 struct mps_thin_subflow {
 	__u32 used_us;			  /* when it was last given data; 0: never */
@@ -92,6 +95,7 @@ MPS_FN __u32 mps_thin_path(const struct mps_thin_subflow *t MPS_ARG, struct mps_
 {
 	const __u32 unused_us = now_us - t->used_us;
 	__u32 rtt = t->rtt_us[0], delay = t->delay_ms[0], i;
+	__u64 after;
 
 	for (i = 1; i < MPS_THIN_SAMPLES; i++) {
 		if (!mps_thin_has(t, i, o->samples))
@@ -106,7 +110,8 @@ MPS_FN __u32 mps_thin_path(const struct mps_thin_subflow *t MPS_ARG, struct mps_
 		p->flags |= MPS_PATH_DELAY;
 	if (rtt && o->samples)
 		p->srtt_us = rtt;
-	if (o->probe && (!t->used_us || unused_us >= (__u64)o->probe * p->srtt_us))
+	after = mps_max((__u64)o->probe * p->srtt_us, MPS_THIN_LEAST_US);
+	if (o->probe && (!t->used_us || unused_us >= after))
 		p->flags |= MPS_PATH_DUE;
 	return p->flags;
 }

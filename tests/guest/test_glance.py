@@ -19,7 +19,7 @@ def tunables(name):
     return {t["name"]: t["value"] for t in ok("get", name)["tunables"]}
 
 
-@pytest.fixture(params=[0, 1], ids=["minrtt", "ecf"])
+@pytest.fixture(params=[0, 1, 2], ids=["minrtt", "ecf", "auto"])
 def looked(request, suffix):
     """looked(): {counter: value} of the scheduler that looks twice, since the test began."""
     ok("load", BUILT / f"glance{suffix}", "--set", f"which={request.param}")

@@ -4,10 +4,11 @@
  * they agree (test_glance.py).
  */
 #include "frame/scheduler.h"
+#include "hooks/thin.h"
 #include "policy/ecf_extended.h"
 
 MPS_COMMON_TUNABLES(500, 2, 1);
-MPS_TUNABLE_FIXED(which, 0, 0, 1, 1, "0: the policy of bpf_minrtt, 1: that of bpf_ecf");
+MPS_TUNABLE_FIXED(which, 0, 0, 2, 1, "the policy of 0: bpf_minrtt, 1: bpf_ecf, 2: bpf_auto");
 MPS_TUNABLE(agreed, 0, 0, 1000000000, 1, "glances that said what the decision said");
 MPS_TUNABLE(differed, 0, 0, 1000000000, 1, "glances that did not");
 MPS_TUNABLE(moved, 0, 0, 1000000000, 1, "of neither kind: a segment came in between");
@@ -27,7 +28,21 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 	return which ? mps_ecf_pick(c, priv, &o) : mps_minrtt_pick(c);
 }
 
-MPS_POLICY(closer, .pick = pick, .fills_queues = true);
+/* That of bpf_auto. */
+static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
+				     struct tcp_sock *tp, struct mps_subflow_store *s)
+{
+	const __u32 srtt = p->srtt_us;
+
+	if (which < 2)
+		return;
+	mps_thin_see(l, p, tp, s, 4, 3);
+	if (!(p->flags & MPS_PATH_IDLE))
+		p->srtt_us = srtt;
+}
+
+MPS_POLICY(closer, .pick = pick, .see_path = see_path, .segment = mps_thin_segment,
+	   .fills_queues = true);
 
 /* Another with each segment that comes in, is acknowledged or queued. */
 static __always_inline __u64 mark_of(const struct mptcp_sock *msk)
@@ -49,6 +64,30 @@ static __always_inline __u64 mark_of(const struct mptcp_sock *msk)
 /* Too much for the stack. One CPU makes one decision at a time. */
 static struct mps_priv before;
 static struct mps_round quick_round;
+static volatile __u32
+	idle_us[MPS_MAX_PATHS]; /* the quick look's RTT of a path that was idle; or 0 */
+
+static __always_inline __u32 idle_rtt(const struct mps_path *p)
+{
+	return p->flags & MPS_PATH_IDLE ? p->srtt_us : 0;
+}
+
+static __always_inline void keep_idle(const struct mps_conn *c)
+{
+	for (__u32 i = 0; i < MPS_MAX_PATHS; i++)
+		idle_us[i] = which == 2 ? idle_rtt(&c->path[i]) : 0;
+}
+
+/* Has the full look another RTT of a path that is idle? */
+static __always_inline bool other_idle(const struct mps_conn *c)
+{
+	bool other = false;
+
+	for (__u32 i = 0; i < MPS_MAX_PATHS; i++)
+		other |= i < c->nr_paths && idle_us[i] && idle_rtt(&c->path[i]) &&
+			 idle_us[i] != c->path[i].srtt_us;
+	return other;
+}
 
 /* What a decision by a quick look would be; NO_WORD where it takes a full one. */
 static __always_inline __u64 decide_quickly(struct mptcp_sock *msk, struct mps_conn_store *st)
@@ -56,8 +95,9 @@ static __always_inline __u64 decide_quickly(struct mptcp_sock *msk, struct mps_c
 	__u64 word;
 
 	mps_snap_conn(msk, st, &quick_round);
-	if (!mps_look_quickly(msk, st, &quick_round, 0))
+	if (!mps_look_quickly(msk, st, &quick_round, which < 2 ? MPS_QUICK_ALIKE : MPS_QUICK_KEPT))
 		return NO_WORD;
+	keep_idle(&st->snap);
 	st->snap.fit = mps_fit(st->snap.unit);
 	mps_cover_repairs(msk, st, &closer_policy);
 	before = st->priv;
@@ -87,7 +127,7 @@ static __always_inline int t_glance_send(struct mptcp_sock *msk)
 	ret = mps_send(msk, st, &closer);
 	as_said = decided + 1 == st->counter[MPS_C_DECISIONS] &&
 		  waited + 1 == st->counter[MPS_C_WAIT_NO_ROOM];
-	if (word != NO_WORD && word == closer_decide(&st->snap, &before))
+	if (word != NO_WORD && word == closer_decide(&st->snap, &before) && !other_idle(&st->snap))
 		quick++;
 	else if (word != NO_WORD && mark == mark_of(msk))
 		not_quick++;
