@@ -14,7 +14,7 @@
 MPS_TUNABLE(tail_budget, 20, 0, 1000, 1000,
 	    "part of new data that the tail may repeat where that is not sure to pay");
 MPS_TUNABLE(probe_after, 4, 0, 1000, 1,
-	    "RTTs without data after which a path is probed by a copy; 0: never");
+	    "RTTs without data, and 20 ms at least, after which a path is probed; 0: never");
 MPS_TUNABLE(probe_segments, 2, 1, 45, 1, "most segments of a probe");
 MPS_TUNABLE(samples, 3, 0, 3, 1,
 	    "an idle path counts by the least of so many newest RTT samples, 0: by srtt");

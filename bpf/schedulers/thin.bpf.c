@@ -5,8 +5,8 @@
  * its RTT stays known; with --set by_delay=1 the order is by one-way delay.
  *
  * Use it for requests and answers, games, remote shells. A copy is at most
- * `probe_segments` segments, once per path and `probe_after` RTTs, never in the middle of a
- * transfer. An answer takes the best path only if the peer uses bpf_thin too.
+ * `probe_segments` segments, once per path and `probe_after` RTTs or 20 ms, never in the middle of
+ * a transfer. An answer takes the best path only if the peer uses bpf_thin too.
  *
  * One-way delays need timestamps that compare: the peer has to run with
  * net.ipv4.tcp_timestamps=2, or the clocks of its subflows differ at random. What
@@ -20,7 +20,7 @@
 MPS_WAS(probe_after, probe);
 /* The paper has 5; what is sent after 4 is known after 5, and a fall from 160 ms within 1 s. */
 MPS_TUNABLE(probe_after, 4, 0, 1000, 1,
-	    "RTTs without data after which a path is probed by a copy; 0: never");
+	    "RTTs without data, and 20 ms at least, after which a path is probed; 0: never");
 MPS_WAS(by_delay, delay);
 MPS_TUNABLE(by_delay, 0, 0, 1, 1,
 	    "1: order by one-way delay, where timestamps allow it; 0: by RTT");

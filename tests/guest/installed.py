@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-from traffic import connection, info, upload
+from traffic import connection, token_of, upload
 
 BRIDGE = "mptcp_sched_bpf"
 SIZE = 256 << 10
@@ -20,7 +20,7 @@ def sends_with_ecf(root, lab):
     with connection(lab.endpoints()) as conn:
         upload(conn, SIZE).finish()
         said = root.run("mptcp-sched", "--json", "stats", "--netns", lab.client.name)
-        token = f"0x{info(conn.client).token:08x}"
+        token = token_of(conn.client)
         (found,) = [c for c in json.loads(said.stdout)["connections"] if c["token"] == token]
     assert found["scheduler"] == "bpf_ecf"
     assert sum(s["counters"]["bytes_sent"] for s in found["subflows"]) == SIZE

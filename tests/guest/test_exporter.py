@@ -15,7 +15,7 @@ import pytest
 from command import ok, stats_of, total
 from lab import Netns, run, until
 from scrape import AS_THE_UNIT, exporter, families, promtool, samples
-from traffic import connection, download, info, make_socket, upload
+from traffic import connection, download, info, make_socket, token_of, upload
 
 SIZE = 300_000
 
@@ -149,7 +149,7 @@ def test_few_labels(labs):
         assert sent(few, "path_bytes_sent") == 2 * SIZE
         assert sent(few, "connections_begun", scheduler="bpf_minrtt") == 2
         tokens = {s.labels["connection"] for s in samples(text) if "connection" in s.labels}
-        assert tokens == {f"0x{info(c.client).token:08x}" for c in (one, two)}
+        assert tokens == {token_of(c.client) for c in (one, two)}
         assert sent(few, "subflow_bytes_sent") == 2 * SIZE
         assert promtool(text).returncode == 0
         text = all_of_them.text()

@@ -18,7 +18,7 @@ import tables
 from command import PROGRAM, ok, sched
 from lab import Netns, Path, run, until
 from tables import NAME, steer
-from traffic import Connection, connection, info, listen, upload
+from traffic import Connection, connection, listen, token_of, upload
 
 INTERVAL = "0.3"
 DOCUMENT = Path_(__file__).resolve().parents[2] / "docs/reference/json.md"
@@ -117,7 +117,7 @@ def test_connections_and_paths(labs, both_loaded):
         for end in (client, server):
             end.event("started")
         with connection(lab) as conn:
-            tokens = [f"0x{info(s).token:08x}" for s in (conn.client, conn.server)]
+            tokens = [token_of(s) for s in (conn.client, conn.server)]
             host, port = conn.client.getsockname()[:2]
             opened = client.event("connection-opened")
             assert opened["token"] == tokens[0]
@@ -142,7 +142,7 @@ def test_a_path_that_is_taken_away(labs, both_loaded):
     with monitor("--json", net=lab.client) as told:
         told.event("started")
         with connection(lab) as conn:
-            token = f"0x{info(conn.client).token:08x}"
+            token = token_of(conn.client)
             lab.endpoint(2, "del")
             gone = told.event("path-closed", token=token)
             assert gone["local"].startswith(f"{lab.local(2)}:")
@@ -186,7 +186,7 @@ def test_a_path_that_dies_and_comes_back(labs, both_loaded):
     with monitor("--json", net=lab.client) as told:
         told.event("started")
         with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
-            token = f"0x{info(conn.client).token:08x}"
+            token = token_of(conn.client)
             transfer = upload(conn, 3 << 20)
             transfer.reached(0.1)
             kill()
@@ -207,9 +207,7 @@ def test_text(labs, both_loaded):
         assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  started +default", told.line())
         with connection(lab, subflows=1) as conn:
             line = told.line()
-            assert re.search(
-                rf"connection-opened +0x{info(conn.client).token:08x}  \S+ > \S+", line
-            )
+            assert re.search(rf"connection-opened +{token_of(conn.client)}  \S+ > \S+", line)
         assert "connection-closed" in told.line()
         assert told.end(signal.SIGINT) == (0, "")
     text = sched("help", "monitor").out
@@ -289,7 +287,7 @@ def test_steering(labs, none_loaded, steer_loaded):
     steer("rule add mode active-standby")
     with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
         told.event("started")
-        token = f"0x{info(conn.client).token:08x}"
+        token = token_of(conn.client)
         upload(conn, 100).finish().acknowledged()
         time.sleep(2)
         upload(conn, 1_000_000).finish().acknowledged()

@@ -16,7 +16,7 @@ from conftest import TOP
 from lab import Path as LabPath
 from scrape import exporter
 from tables import steer
-from traffic import connection, info, upload
+from traffic import connection, token_of, upload
 
 PICTURES = TOP / "build/out/page"
 steer_loaded = tables.steer_loaded
@@ -77,7 +77,7 @@ def test_connections_as_they_are(labs, steering):
         page.open(url, 1280, 900)
         page.wait("document.querySelectorAll('details.conn').length === 2")
         page.wait("/live/.test(document.getElementById('state').textContent)")
-        tokens = {f"0x{info(c.client).token:08x}" for c in conns}
+        tokens = {token_of(c.client) for c in conns}
         assert {re.search(r"0x\w{8}", t)[0] for t in shown(page, "summary .about")} == tokens
         # of both a rate, and lines of several points
         line = "[...document.querySelectorAll('polyline')].every(l => l.points.length > 6)"

@@ -14,7 +14,7 @@ from command import PROGRAM, sched, stats_of, total
 from hygiene import links, pins
 from lab import Path, until
 from tracer import FAR, nothing_left, observers, trace
-from traffic import Connection, connection, download, info, listen, upload
+from traffic import Connection, connection, download, info, listen, token_of, upload
 
 FAILED, PERMISSION = 1, 4
 
@@ -279,7 +279,7 @@ def test_text(lab):
         assert re.fullmatch(r"bpf_\w+ is traced\n", process.stdout.readline())
         assert process.stdout.readline().endswith("is traced\n")
         with connection(lab) as conn:
-            token = f"0x{info(conn.client).token:08x}"
+            token = token_of(conn.client)
             upload(conn, 1 << 20).finish()
             lines = process.stdout.read().splitlines()
     print("\n".join(lines))
@@ -343,7 +343,7 @@ def test_tokens_that_cannot_be_traced(lab):
     assert "stats" in error["hint"]
     lab.client.scheduler = "default"
     with connection(lab) as conn:
-        token = f"0x{info(conn.client).token:08x}"
+        token = token_of(conn.client)
         error = refused("--connection", token)
     assert error["object"] == token and "its scheduler is default" in error["reason"]
 

@@ -15,7 +15,7 @@ from lab import Path
 from steered import FREE, KB, MB, PAID, served
 from tables import ACCOUNTS, steer
 from tracer import nothing_left, trace
-from traffic import connection, download, info
+from traffic import connection, download, token_of
 
 pytestmark = pytest.mark.virtual_time
 
@@ -58,7 +58,7 @@ def test_a_path_dies_and_comes_back(labs, _shared):
         connection(lab) as conn,
         lab.outage(1, "loss") as (kill, revive),
     ):
-        token = f"0x{info(conn.server).token:08x}"
+        token = token_of(conn.server)
         transfer = download(conn, 3 * MB).reached(0.1)
         assert "given-up" not in of_path(traced, 0)
         kill()
