@@ -13,6 +13,7 @@ DOCUMENTS = [
     for path in (*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md")))
 ]
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
 HERE_DOCUMENT = re.compile(r"<<'(\w+)'")
 TABLE = tomllib.loads((HERE / "documented.toml").read_text())
 
@@ -70,4 +71,16 @@ def typed(document):
 def one(document, words):
     """The only command of the document that has these words, however often it is there."""
     (found,) = {command for command in commands(document) if words in command}
+    return found
+
+
+def shown(document):
+    """[(command, the lines that it is shown to print)]"""
+    found = []
+    for block in SHOWN.findall((TOP / document).read_text()):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line.removeprefix("$ ").removeprefix("sudo "), []))
+            else:
+                found[-1][1].append(line)
     return found

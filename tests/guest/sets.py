@@ -21,8 +21,8 @@ SETS = {
 # The command, ...
 OF_THE_COMMAND = (
     "apply apply_steer commands completion containers copies_loader dkms docs doctor errors exporter exporter_listen"
-    " exporter_ui inputs interrupted lock metrics monitor names privilege runtimes replay steer steer_match steer_push"
-    " systemd trace trace_changes trace_loaded trace_top tunables watch"
+    " exporter_ui inputs interrupted lock metrics monitor names privilege runtimes replay shown steer steer_match"
+    " steer_push systemd trace trace_changes trace_loaded trace_top tunables watch"
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.

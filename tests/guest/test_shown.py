@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the pages show of a command's output, against what it prints."""
+
+import re
+
+import documented
+import pytest
+import tables
+from lab import Path, run
+from reader import Running
+from tracer import trace
+from traffic import connection, download
+
+steer_loaded = tables.steer_loaded
+STEER = "docs/use/steering.md"
+TRACE = "docs/use/trace.md"
+PAGE = "docs/use/page.md"
+SIZE = 512 << 10
+# A test of this file each, by the command's first words.
+TESTED = {STEER: ("steer list", "steer test"), TRACE: ("trace", "replay"), PAGE: ("exporter",)}
+
+# What differs from run to run.
+SHAPES = (
+    (r"Linux [\w.+-]+", "Linux KERNEL"),
+    (r"\b(active|sends)[\w,]*", "FLAGS"),
+    (r"rate (unknown|[\d.]+ \w*B/s)", "rate RATE"),
+    (r"0x[0-9a-f]+", "TOKEN"),
+    (r"another send|send [\d.]+ B to path \d+|\bsend\b|wait [a-z_]+", "VERDICT"),
+    (r"bpf_\w+(:beta=[\d.]+)?", "SCHEDULER"),
+    (r"\+?\d[\d.:]*", "N"),
+    (r" +", " "),
+)
+
+
+def shape(line):
+    for pattern, word in SHAPES:
+        line = re.sub(pattern, word, line)
+    return line.strip()
+
+
+def shapes(text):
+    return {shape(line) for line in text if line not in ("", "...")}
+
+
+def of(document, words):
+    """[(command, lines)] of those with these words."""
+    return [(c, out) for c, out in documented.shown(document) if f"mptcp-sched {words}" in c]
+
+
+def the(document, words):
+    (found,) = of(document, words)
+    return found
+
+
+def test_each_has_a_test():
+    for document in documented.DOCUMENTS:
+        for command, _ in documented.shown(document):
+            assert command.removeprefix("mptcp-sched ").startswith(TESTED.get(document, ())), (
+                command
+            )
+
+
+@pytest.mark.usefixtures("none_loaded", "steer_loaded")
+def test_steering(tmp_path):
+    _, listed = the(STEER, "steer list")
+    tables.steer(f"replace {tables.write(tmp_path, ''.join(f'{line}\n' for line in listed))}")
+    assert tables.lines().splitlines() == listed
+    tests = of(STEER, "steer test")
+    assert tests
+    for command, said in tests:
+        assert run("bash", "-c", command).stdout.splitlines() == said, command
+
+
+def test_the_exporter(tmp_path):
+    command, said = the(PAGE, "exporter")
+    running = Running(["bash", "-c", f"exec {command}"], tmp_path / "said")
+    try:
+        running.has_said(said[-1])
+        assert running.said.splitlines()[: len(said)] == said
+    finally:
+        running.close()
+
+
+@pytest.fixture
+def fetching(labs, _shared):
+    """fetching(mbit, mbit): the server's end, and a download from it over 20 and 60 ms."""
+    _shared.need("bpf_ecf")
+
+    def lab_of(one, two):
+        lab = labs(Path(one, 20), Path(two, 60)).endpoints()
+        lab.server.scheduler = "bpf_ecf"
+        return lab.server, lambda: loads(lab)
+
+    def loads(lab):
+        with connection(lab) as conn:
+            download(conn, SIZE).finish().acknowledged()
+
+    return lab_of
+
+
+def test_trace(fetching, tmp_path):
+    command, said = the(TRACE, "trace")
+    server, loads = fetching(20, 10)
+    here = command.replace("--netns server", f"--netns {server.name}")
+    assert here != command
+    running = Running(["bash", "-c", f"exec {here}"], tmp_path / "said")
+    try:
+        running.has_said("is traced")
+        loads()
+        running.interrupt()
+    finally:
+        running.close()
+    printed = shapes(line.replace(server.name, "server") for line in running.said.splitlines())
+    assert shapes(said) <= printed, (shapes(said) - printed, running.said)
+
+
+def test_replay(fetching, tmp_path):
+    command, said = the(TRACE, "replay")
+    server, loads = fetching(2, 8.6)
+    with trace("--record", tmp_path / "slow.rec", "--netns", server.name) as recorded:
+        loads()
+        recorded.end()
+    printed = run("bash", "-c", f"cd {tmp_path} && {command}").stdout.splitlines()
+    assert shapes(said) <= shapes(printed), (shapes(said) - shapes(printed), printed)
