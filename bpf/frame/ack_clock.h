@@ -10,7 +10,8 @@
  * Each request needs a segment that came in, so passes cannot call for each
  * other; it is made once per value of snd_una and subflow, or again after a
  * quarter of an RTT, when room or the outlook may have changed; the bridge adds
- * its own limit of one pass per jiffy. Without the bridge there is no clock.
+ * its own limit of one pass per jiffy. A lone subflow has no other for a copy, and asks only where
+ * the receiver may have dropped data. Without the bridge there is no clock.
  */
 #ifndef MPS_BPF_CLOCK_H
 #define MPS_BPF_CLOCK_H

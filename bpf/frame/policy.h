@@ -76,8 +76,9 @@ struct mps_policy {
 	 * called each time there, too (frame/quick.h).
 	 */
 	bool lone;
-	/* The same of paths with something on their way, however many they are. Of others it is
-	 * the RTT, and what no decision looks at while the writer waits for room.
+	/* The same of paths with something on their way, however many they are. Of an idle path it
+	 * adds its RTT, which stays, and flags that no decision looks at while the writer waits for
+	 * room, or within a millisecond (frame/quick.h).
 	 */
 	bool busy;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason

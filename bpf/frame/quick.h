@@ -33,32 +33,26 @@ static __always_inline bool mps_may_look_quickly(const struct mps_conn_store *st
 /* Of a path with nothing on its way: */
 enum mps_quick_idle {
 	MPS_QUICK_ALIKE, /* the policy looks at no more than of others */
-	MPS_QUICK_FRESH, /* its RTT is that of the last full look, or TCP's newest */
 	MPS_QUICK_KEPT,	 /* its RTT is that of the last full look, if it was idle then, too */
 	MPS_QUICK_NEVER, /* it takes a full look: a probe may be due */
 };
 
 /*
- * age_us: of the last look, quick or not. While the writer waits for room no probe is due
- * (mps_thin_see()). Else one may have become due, but not where decisions follow each other faster
- * than passes can, of which the core has one per jiffy.
+ * age_us: of the last look, quick or not. While the writer waits for room no probe is wanted
+ * (mps_thin_see()). Nor is one missed where decisions follow each other faster than passes can, of
+ * which the core has one per jiffy: the next full look sees that it is due, MPS_QUICK_PICKS later
+ * at most.
  */
 static __always_inline __u32 mps_quick_idle(struct mptcp_sock *msk, const struct mps_policy *p,
 					    __u32 age_us)
 {
 	if (!p->see_path)
 		return MPS_QUICK_ALIKE;
-	if (age_us < MPS_QUICK_US)
-		return MPS_QUICK_FRESH;
-	return mps_writer_waits(msk) ? MPS_QUICK_KEPT : MPS_QUICK_NEVER;
+	return age_us < MPS_QUICK_US || mps_writer_waits(msk) ? MPS_QUICK_KEPT : MPS_QUICK_NEVER;
 }
 
-/* May a quick look say of an idle path what it has? was: its flags at the last look. */
-static __always_inline bool mps_quick_may(__u32 was, __u32 idle)
-{
-	return !(was & MPS_PATH_DUE) &&
-	       (idle < MPS_QUICK_KEPT || (idle == MPS_QUICK_KEPT && was & MPS_PATH_IDLE));
-}
+/* What .see_path adds and a quick look keeps. */
+#define MPS_QUICK_FLAGS (MPS_PATH_NO_TS | MPS_PATH_DELAY)
 
 /* The path as it is now; false: it takes a full look. */
 static __always_inline bool mps_quick_path(struct mps_path *path,
@@ -69,10 +63,14 @@ static __always_inline bool mps_quick_path(struct mps_path *path,
 	const __u32 was = path->flags, srtt = path->srtt_us;
 	const bool idles = idle != MPS_QUICK_ALIKE && flags & MPS_PATH_IDLE;
 
-	if (!(flags & MPS_PATH_ACTIVE) || (idles && !mps_quick_may(was, idle)))
+	if (!(flags & MPS_PATH_ACTIVE))
+		return false;
+	if (idles &&
+	    (idle == MPS_QUICK_NEVER || (was & (MPS_PATH_IDLE | MPS_PATH_DUE)) != MPS_PATH_IDLE))
 		return false;
 	mps_snap_plain(path, subflow, ssk, tp, flags, jiffies);
-	if (idles && was & MPS_PATH_IDLE)
+	path->flags |= was & MPS_QUICK_FLAGS;
+	if (idles)
 		path->srtt_us = srtt;
 	return true;
 }

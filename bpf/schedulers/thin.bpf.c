@@ -5,8 +5,8 @@
  * its RTT stays known; with --set by_delay=1 the order is by one-way delay.
  *
  * Use it for requests and answers, games, remote shells. A copy is at most
- * `probe_segments` segments, once per path and `probe_after` RTTs or 20 ms, never in the middle of
- * a transfer. An answer takes the best path only if the peer uses bpf_thin too.
+ * `probe_segments` segments, once per path and `probe_after` RTTs, 20 ms at least, never in the
+ * middle of a transfer. An answer takes the best path only if the peer uses bpf_thin too.
  *
  * One-way delays need timestamps that compare: the peer has to run with
  * net.ipv4.tcp_timestamps=2, or the clocks of its subflows differ at random. What

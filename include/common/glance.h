@@ -26,7 +26,7 @@ enum mps_glance_says {
 struct mps_glance {
 	__u32 seen;   /* 1: one that is no backup, 2: one that is */
 	__u32 room;   /* the same, of those with room */
-	__u32 unsent; /* bytes; any but 0: there are some */
+	__u32 unsent; /* not 0: a subflow has data that it has not sent */
 };
 
 /* p: cwnd, inflight, mss and unsent of the path; backup: 0 or 1; fit: 0, where any room counts */

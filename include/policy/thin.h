@@ -9,7 +9,7 @@
  * delay). Different here:
  *
  *  - A path is probed after 4 RTTs by default, the multiplier of Fig. 2 is 5
- *    (bpf/schedulers/thin.bpf.c says why).
+ *    (bpf/schedulers/thin.bpf.c says why), and not before 20 ms.
  *  - A path that never carried data is probed too; in Fig. 2 it stays unknown.
  *  - The end of a burst is where all that was written is assigned and is short;
  *    of a longer one the rest is copied when only that much is unacknowledged.
@@ -51,7 +51,7 @@ struct mps_thin_subflow {
 _Static_assert(sizeof(struct mps_thin_subflow) <= sizeof(struct mps_subflow_priv), "state");
 
 struct mps_thin_options {
-	__u32 probe;   /* RTTs after which an unused path is probed; 0: never */
+	__u32 probe;   /* RTTs, MPS_THIN_LEAST_US at least, after which one is probed; 0: never */
 	__u32 samples; /* how many of the newest the order looks at; 0: srtt */
 };
 

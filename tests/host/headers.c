@@ -193,7 +193,7 @@ __u32 glance(const struct mps_conn *c, __u32 fit)
 
 	for (i = 0; i < c->nr_paths; i++)
 		mps_glance_add(&g, &c->path[i], !!mps_is_backup(&c->path[i]), fit);
-	return mps_glance_waits(&g);
+	return mps_glance_waits(&g) | !!g.unsent << 1;
 }
 
 __u32 glance_news(__u32 rate, __u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)

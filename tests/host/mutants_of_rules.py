@@ -281,6 +281,7 @@ MUTANTS = {
         "room-of-the-other-tier": ("(__u32)room << backup", "(__u32)room << !backup", "glance"),
         "a-segment-is-wanted": ("!!mps_cwnd_room(p)", "(mps_cwnd_room(p) >= p->mss)", "glance"),
         "never-room": ("!!mps_cwnd_room(p)", "0U", "verdict"),
+        "unsent-unseen": ("g->unsent |= p->unsent;", "", "unsent"),
         "fit-always": ("fit ? mps_has_room", "1 ? mps_has_room", "glance"),
         "fit-never": ("fit ? mps_has_room", "0 ? mps_has_room", "glance"),
         "queue-not-counted": ("mps_cwnd_room(p)", "(p->inflight < p->cwnd)", "glance"),

@@ -71,15 +71,23 @@ def is_available(p, fit):
     return free >= p.mss and (free >= fit or 8 * free >= p.cwnd * p.mss)
 
 
+def waits(lib, c, fit):
+    return lib.glance(c.snapshot(), fit) & 1
+
+
+def unsent_fault(lib, c):
+    return bool(lib.glance(c.snapshot(), 0) & 2) != any(p.unsent for p in c.paths)
+
+
 def glance_fault(lib, c):
     """Any room counts, or room for so much."""
     of = [c.paths[i] for i in usable(c)]
     expected = bool(of) and not any(map(room, of))
-    if bool(lib.glance(c.snapshot(), 0)) != expected:
+    if waits(lib, c, 0) != expected:
         return True
     if c.fit:
         expected = bool(of) and not any(is_available(p, c.fit) for p in of)
-    return bool(lib.glance(c.snapshot(), c.fit)) != expected
+    return waits(lib, c, c.fit) != expected
 
 
 def news_fault(lib, rng):
@@ -100,12 +108,14 @@ def faults(lib, seed, count, reached=None):
         c = any_conn(rng)
         if glance_fault(lib, c):
             wrong.add("glance")
+        if unsent_fault(lib, c):
+            wrong.add("unsent")
         if news_fault(lib, rng):
             wrong.add("news")
-        if not lib.glance(c.snapshot(), c.fit):
+        if not waits(lib, c, c.fit):
             continue
         found = picks(lib, seen_closely(rng, c), rng.getrandbits(4))
-        if lib.glance(c.snapshot(), 0):
+        if waits(lib, c, 0):
             if reached is not None:
                 reached.append(found[FILLS_QUEUES])
             del found[FILLS_QUEUES]

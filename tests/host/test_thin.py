@@ -263,20 +263,22 @@ def test_samples(lib, samples, keep, rtt, delay):
 
 
 @pytest.mark.parametrize(
-    ("used", "now", "probe", "due"),
+    ("used", "now", "probe", "due", "rtt"),
     [
-        (0, 1, 5, True),  # never
-        (1000, 1000 + 499_999, 5, False),
-        (1000, 1000 + 500_000, 5, True),
-        (1000, 1000 + 300_000, 3, True),
-        (U32 - 1000, 400_000, 5, False),  # across the wrap
-        (U32 - 1000, 500_000, 5, True),
-        (0, 1, 0, False),  # switched off
-        (1000, 1000 + (1 << 31), 0, False),
+        (0, 1, 5, True, 100_000),  # never
+        (1000, 1000 + 499_999, 5, False, 100_000),
+        (1000, 1000 + 500_000, 5, True, 100_000),
+        (1000, 1000 + 300_000, 3, True, 100_000),
+        (1000, 1000 + 19_999, 5, False, 1_000),  # 20 ms at least
+        (1000, 1000 + 20_000, 5, True, 1_000),
+        (U32 - 1000, 400_000, 5, False, 100_000),  # across the wrap
+        (U32 - 1000, 500_000, 5, True, 100_000),
+        (0, 1, 0, False, 100_000),  # switched off
+        (1000, 1000 + (1 << 31), 0, False, 100_000),
     ],
 )
-def test_deadlines(lib, used, now, probe, due):
-    p = after(lib, [(1, 100_000, 1)], used=used, now=now, probe=probe)
+def test_deadlines(lib, used, now, probe, due, rtt):
+    p = after(lib, [(1, rtt, 1)], used=used, now=now, probe=probe)
     assert bool(p.flags & DUE) == due
 
 

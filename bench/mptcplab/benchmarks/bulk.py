@@ -9,8 +9,8 @@ send to the last byte received. Each path's queue holds a round trip of data, at
 
 The machine must not be what is measured. So plain TCP goes over both paths at once, one connection
 on each: where it does not bring both to 97 % of their rate (as the devices count it, over a quarter
-of the transfer), the cell is invalid and counts for nothing. With both directions the CPU must have been
-idle for a tenth of the time instead.
+of the transfer), the cell is invalid and counts for nothing. With both directions, of which the rates
+are the server's, it is enough that the CPU was idle for a tenth of the time.
 
 A small difference can change where a slow start overflows a queue, which decides about 5 % of such a
 transfer. With --spread each has RTTs of its own, so that --repeat is a mean over the neighbourhood of a cell.

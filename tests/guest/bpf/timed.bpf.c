@@ -38,7 +38,7 @@ static __always_inline void check(struct mptcp_sock *msk)
 	mptcp_set_timeout((struct sock *)msk);
 	if (was > least)
 		timed++;
-	else if (timer_of(msk) > least)
+	else if (was == least && timer_of(msk) > least)
 		untimed++;
 }
 
