@@ -103,20 +103,22 @@ static __always_inline void mps_glance_conn(const struct mptcp_sock *msk, struct
 }
 
 /*
- * What a full look that ended so would have left behind: the counters, the end of the peer's
- * window, and when the last choice took effect. What it would have made of each subflow the next
- * full look does.
+ * What a glance says, enum mps_glance_says. Where data waits this leaves behind what a full look
+ * that ended so would have: the counters, the end of the peer's window, and when the last choice
+ * took effect. What that would have made of each subflow the next full look does.
  */
-static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct mps_conn_store *st,
-						  const struct mps_policy *p, __u32 *says)
+static __always_inline __u32 mps_glance_first(struct mptcp_sock *msk, struct mps_conn_store *st,
+					      const struct mps_policy *p)
 {
+	__u32 says;
+
 	if (p->fills_queues || (p->glances && !p->glances(&st->priv)))
-		return false;
+		return 0;
 	st->priv.no_tiers = p->no_tiers;
 	mps_glance_fit(msk, st, p->available_only);
-	*says = mps_glance(msk, st);
-	if (!(*says & MPS_GLANCE_WAIT))
-		return false;
+	says = mps_glance(msk, st);
+	if (!(says & MPS_GLANCE_WAIT))
+		return says;
 	mps_window_glanced(&st->memo, (__u32)msk->wnd_end);
 	if (p->see_conn) {
 		const __u32 looked_us = st->snap.now_us;
@@ -127,7 +129,7 @@ static __always_inline bool mps_waits_at_a_glance(struct mptcp_sock *msk, struct
 	}
 	st->memo.glanced = 1;
 	mps_count_verdict(st, mps_wait_for(MPS_WAIT_NO_ROOM));
-	return true;
+	return says;
 }
 
 #endif /* MPS_BPF_GLANCE_H */

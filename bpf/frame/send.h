@@ -193,8 +193,8 @@ static __always_inline void mps_watch(struct mptcp_sock *msk, const struct mps_c
 static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_store *st,
 				    const struct mps_program *program)
 {
-	__u32 says = 0;
-	const bool waits = st && mps_waits_at_a_glance(msk, st, program->policy, &says);
+	const __u32 says = st ? mps_glance_first(msk, st, program->policy) : 0;
+	const bool waits = says & MPS_GLANCE_WAIT;
 	int ret;
 
 	mps_time(msk, st, says);

@@ -18,11 +18,15 @@ static __always_inline void mps_thin_sample(struct tcp_sock *tp, struct mps_subf
 			 tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr);
 }
 
-/* While the writer waits for room nothing ends a burst. */
+/*
+ * While the writer waits for room nothing ends a burst. queues: of a path in use the queue counts,
+ * which srtt has in it and the least of the samples has not.
+ */
 static __always_inline void mps_thin_see(const struct mps_look *l, struct mps_path *p,
 					 struct tcp_sock *tp, struct mps_subflow_store *s,
-					 __u32 probe, __u32 samples)
+					 __u32 probe, __u32 samples, bool queues)
 {
+	const __u32 srtt = p->srtt_us;
 	const struct mps_thin_options o = {
 		.probe = mps_writer_waits(l->msk) ? 0 : probe,
 		.samples = samples,
@@ -31,6 +35,8 @@ static __always_inline void mps_thin_see(const struct mps_look *l, struct mps_pa
 	mps_thin_sample(tp, s);
 	p->flags |= !BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok) * MPS_PATH_NO_TS;
 	mps_thin_path(mps_thin_state(s), p, &o, l->r->now_us);
+	if (queues && !(p->flags & MPS_PATH_IDLE))
+		p->srtt_us = srtt;
 }
 
 /* Members of the policy: .segment, .given. */

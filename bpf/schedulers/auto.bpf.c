@@ -25,15 +25,10 @@ MPS_TUNABLE(arrival, 1, 0, 1, 1,
 	    "estimates are of when data is with the peer, not of when that is known here");
 MPS_COMMON_TUNABLES(500, 1, 1);
 
-/* Of a path in use the queue counts, which srtt has in it and the least of the samples has not. */
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const __u32 srtt = p->srtt_us;
-
-	mps_thin_see(l, p, tp, s, probe_after, samples);
-	if (!(p->flags & MPS_PATH_IDLE))
-		p->srtt_us = srtt;
+	mps_thin_see(l, p, tp, s, probe_after, samples, true);
 }
 
 static __always_inline void look_ahead(struct mptcp_sock *msk, struct mps_conn *c, void *priv)

@@ -183,12 +183,9 @@ MPS_POLICY(steer_plain, .pick = plain_pick, .no_tiers = true, .glances = plain_g
 static __always_inline void thin_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				      struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const __u32 over = p->metric, srtt = p->srtt_us;
+	const __u32 over = p->metric;
 
-	mps_thin_see(l, p, tp, s, 4, 3);
-	/* as bpf_auto has it: of a path in use the queue counts */
-	if (mode_of(&l->st->priv) == MPS_STEER_AUTO && !(p->flags & MPS_PATH_IDLE))
-		p->srtt_us = srtt;
+	mps_thin_see(l, p, tp, s, 4, 3, mode_of(&l->st->priv) == MPS_STEER_AUTO);
 	/* in its place are delays of clocks now, which no mode goes by */
 	p->metric = over;
 	see_path(l, p, n, tp, s);

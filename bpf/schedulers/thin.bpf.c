@@ -32,7 +32,7 @@ MPS_COMMON_TUNABLES(500, 2, 1);
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	mps_thin_see(l, p, tp, s, probe_after, samples);
+	mps_thin_see(l, p, tp, s, probe_after, samples, false);
 }
 
 static __always_inline bool asks(void)

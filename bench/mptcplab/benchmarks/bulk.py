@@ -3,14 +3,15 @@
 
 Rates are equal or 1 to 3, either way round; delays equal, unequal and opposed to the rates; each in
 both directions: in a download the server sends, in an upload the client. With --direction both each
-end sends it, at once; the time is that of the later one, and all else is the server's. Every transfer has a fresh
-connection with both subflows there, is compared byte by byte, and its time is that from the first
-send to the last byte received. Each path's queue holds a round trip of data, at least 100 packets.
+end sends it, at once; the time is that of the later one, and all else is the server's. Every
+transfer has a fresh connection with both subflows there, is compared byte by byte, and its time is
+that from the first send to the last byte received. Each path's queue holds a round trip of data, at
+least 100 packets.
 
 The machine must not be what is measured. So plain TCP goes over both paths at once, one connection
 on each: where it does not bring both to 97 % of their rate (as the devices count it, over a quarter
-of the transfer), the cell is invalid and counts for nothing. With both directions, of which the rates
-are the server's, it is enough that the CPU was idle for a tenth of the time.
+of the transfer), the cell is invalid and counts for nothing. With both directions, of which the
+rates are the server's, it is enough that the CPU was idle for a tenth of the time.
 
 A small difference can change where a slow start overflows a queue, which decides about 5 % of such a
 transfer. With --spread each has RTTs of its own, so that --repeat is a mean over the neighbourhood of a cell.

@@ -32,13 +32,8 @@ static __always_inline struct mps_verdict pick(const struct mps_conn *c, void *p
 static __always_inline void see_path(const struct mps_look *l, struct mps_path *p, __u32 n,
 				     struct tcp_sock *tp, struct mps_subflow_store *s)
 {
-	const __u32 srtt = p->srtt_us;
-
-	if (which < 2)
-		return;
-	mps_thin_see(l, p, tp, s, 4, 3);
-	if (!(p->flags & MPS_PATH_IDLE))
-		p->srtt_us = srtt;
+	if (which == 2)
+		mps_thin_see(l, p, tp, s, 4, 3, true);
 }
 
 MPS_POLICY(closer, .pick = pick, .see_path = see_path, .segment = mps_thin_segment,
