@@ -23,6 +23,7 @@ def run(argv):
         metavar="KEY=VALUE",
         help="cells with that parameter, such as wifi=0.3 or run=0; several values of a key: any",
     )
+    add("--draw", metavar="WORD", help="seed of cells that are drawn by lot (the release)")
     add("--gso", action="store_true", help=GSO)
     add("--full", action="store_true", help="the papers' own lengths and repetitions")
     add("--kernel", required=True, help=argparse.SUPPRESS)

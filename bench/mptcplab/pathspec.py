@@ -11,6 +11,7 @@ from mptcplab.path import Path as NetPath
 from mptcplab.schema import NUMBER, ROLES, ScenarioError, value_of
 
 CHANGEABLE = ("mbit", "rtt_ms", "loss")
+SHORTEST = 20  # packets that a queue of so many BDP holds at least
 NAME = re.compile(r"[a-z][a-z0-9]{0,8}")
 
 
@@ -25,6 +26,7 @@ class PathSpec:
         "loaded_rtt_ms",
         "limit",
         "queue_ms",
+        "queue_bdp",
         "jitter_ms",
         "loss",
     )
@@ -52,8 +54,8 @@ class PathSpec:
             "out_ms",
         } <= set(self.raw):
             table.fail("out_ms", "goes with back_ms and without rtt_ms")
-        if len({"loaded_rtt_ms", "limit", "queue_ms"} & set(self.raw)) > 1:
-            table.fail("limit", "one of limit, queue_ms and loaded_rtt_ms")
+        if len({"loaded_rtt_ms", "limit", "queue_ms", "queue_bdp"} & set(self.raw)) > 1:
+            table.fail("limit", "one of limit, queue_ms, queue_bdp and loaded_rtt_ms")
         self.loss_to = table.take("loss_to", str, "")
         self.local = table.take("local", str, "")
         for key in ("loss_to", "local"):
@@ -134,6 +136,9 @@ class PathSpec:
             return math.ceil(per_ms * (raw["loaded_rtt_ms"] - rtt / 2))
         if "queue_ms" in raw:
             return math.ceil(per_ms * (raw["queue_ms"] + rtt / 2))
+        if "queue_bdp" in raw:
+            waiting = max(SHORTEST, per_ms * rtt * raw["queue_bdp"])
+            return math.ceil(waiting + per_ms * rtt / 2)
         if "limit" in raw and raw["limit"] < 1:
             raise ScenarioError(f"{self.where}.limit: a queue of less than one packet")
         # netem's packets on their way come on top of what the file means by a queue.

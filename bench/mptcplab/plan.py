@@ -92,8 +92,8 @@ def check_tunable(word, value, known):
         )
 
 
-def chosen(names, form):
-    scenarios = load_all(form)
+def chosen(names, form, seed):
+    scenarios = load_all(form, seed=seed)
     if not names:
         return [s for s in scenarios.values() if s.default]
     if names == ["all"]:
@@ -186,7 +186,7 @@ def make(args):
     form = FORMS[args.full]
     if args.guests < 1:
         raise PlanError("--guests: at least 1")
-    words, scenarios = words_of(args.scheduler), chosen(args.scenario, form)
+    words, scenarios = words_of(args.scheduler), chosen(args.scenario, form, args.draw)
     check_tables(words, scenarios)
     cells = [c for s in scenarios for c in s.cells(words, args.seed)]
     if not cells:

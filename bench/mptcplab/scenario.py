@@ -17,8 +17,9 @@
     topology                "" or "trunk": the paths share the links of [[trunk]]
     [grid]                  parameters with their values; all combinations are measured
     [[case]]                or the combinations one by one
+    [draw]                  or, with each of the grid's, combinations drawn by lot: draw.py
     [[path]]                name, mbit, rtt_ms or out_ms and back_ms, loaded_rtt_ms or limit or
-                            queue_ms, jitter_ms, loss, loss_to, local
+                            queue_ms or queue_bdp, jitter_ms, loss, loss_to, local
     [[path.change]]         at (s), and what is different from then on: mbit, rtt_ms, loss
     [path.ramp]             what, to, begin, end, steps: in equal steps
     [path.random]           what, choices, mean_s: redrawn at exponential intervals, from the seed
@@ -42,7 +43,7 @@ from pathlib import Path
 
 import tomllib
 
-from mptcplab import schedulers, workloads
+from mptcplab import draw, schedulers, workloads
 from mptcplab.cell import Cell
 from mptcplab.figurespec import figure
 from mptcplab.measures import MEASURES
@@ -145,11 +146,12 @@ def merged(base, other):
     return out
 
 
-def combinations(table):
+def combinations(table, seed):
     grid = table.table("grid")
     cases = table.tables("case")
-    if grid.left and cases:
-        table.fail("case", "goes without a [grid]")
+    drawn = draw.combinations(table.table("draw"), seed)
+    if cases and (grid.left or drawn):
+        table.fail("case", "goes without a [grid] and a [draw]")
     for key, values in grid.left.items():
         if not isinstance(values, list) or not values:
             grid.fail(key, "must be a list of values")
@@ -157,14 +159,18 @@ def combinations(table):
         if any(set(c.left) != set(cases[0].left) for c in cases):
             table.fail("case", "every case has the same parameters")
         return [c.left for c in cases]
+    twice = next((key for key in grid.left if key in (drawn or [{}])[0]), None)
+    if twice:
+        grid.fail(twice, "is drawn, too")
     return [
-        dict(zip(grid.left, values, strict=True))
+        one | dict(zip(grid.left, values, strict=True))
+        for one in drawn or [{}]
         for values in itertools.product(*grid.left.values())
     ]
 
 
-def parse(name, data, form="short"):
-    """The scenario of a TOML file's content, in one form."""
+def parse(name, data, form="short", seed=None):
+    """The scenario of a TOML file's content, in one form; seed: of what is drawn, see draw.py."""
     where = f"{name}.toml: "
     short = data.get("short", {})
     if not isinstance(short, dict):
@@ -192,7 +198,7 @@ def parse(name, data, form="short"):
     if bool(trunk) != (topology == "trunk"):
         table.fail("trunk", 'goes with topology = "trunk"')
     work = table.table("workload")
-    params = combinations(table)
+    params = combinations(table, seed or draw.release())
     figures = [figure(t, (*params[0], "seed", "object")) for t in table.tables("figure")]
     made = Scenario(
         name=name,
@@ -258,15 +264,15 @@ def sysctls(table):
     return table.left
 
 
-def load(path, form="short"):
+def load(path, form="short", seed=None):
     try:
         data = tomllib.loads(Path(path).read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
         raise ScenarioError(f"{Path(path).name}: {e}") from None
     # A mistake in the form that is not run today is a mistake all the same.
-    both = {f: parse(Path(path).stem, data, f) for f in FORMS}
+    both = {f: parse(Path(path).stem, data, f, seed) for f in FORMS}
     return both[form]
 
 
-def load_all(form="short", folder=None):
-    return {p.stem: load(p, form) for p in sorted((folder or SCENARIOS).glob("*.toml"))}
+def load_all(form="short", folder=None, seed=None):
+    return {p.stem: load(p, form, seed) for p in sorted((folder or SCENARIOS).glob("*.toml"))}

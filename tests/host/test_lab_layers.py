@@ -17,7 +17,7 @@ FLOORS = (
     ("lab",),
     ("workloads",),
     ("measures",),
-    ("pathspec", "figurespec", "scenario", "records"),
+    ("draw", "pathspec", "figurespec", "scenario", "records"),
     ("guest", "plan"),
     ("supervise", "twice"),
     ("report",),

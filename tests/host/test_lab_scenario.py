@@ -216,7 +216,7 @@ class Args:
         "7.0",
         1,
     )
-    out, again, commit, only, gso = "test", False, "abc", None, False
+    out, again, commit, only, gso, draw = "test", False, "abc", None, False, None
 
 
 def plan_of(monkeypatch, tmp_path, **changes):
