@@ -8,6 +8,7 @@
     also                    words that are measured with the scheduler that they are a form of
     at                      the ends that get the scheduler: ["server"] (the default) or both
     capture                 whether the receiver's packets are captured, for their delays
+    gso                     whether the ends' devices cut TCP's large packets; may name a parameter
     costly                  name of the path that costs: its bytes are a measure, and plain TCP has
                             the best of the others
     told                    measures that the summary has of each combination
@@ -77,6 +78,7 @@ class Scenario:
     costly: str
     told: list
     steering: dict  # {name: rows as text}
+    gso: bool | str
 
     def words(self, asked):
         """What of that is measured here, and the forms that come with it."""
@@ -112,6 +114,9 @@ class Scenario:
                 s.name: s.schedule(p, seed, seconds) for s, p in zip(self.paths, paths, strict=True)
             }
             trunk = tuple(t.path(params) for t in self.trunk)
+            gso = value_of(self.gso, params, f"{self.name}.toml: gso")
+            if not isinstance(gso, bool):
+                raise ScenarioError(f"{self.name}.toml: gso: {gso!r} is not true or false")
             out += [
                 Cell(
                     self.name,
@@ -129,6 +134,7 @@ class Scenario:
                     self.sysctl,
                     self.costly,
                     self.steering.get(schedulers.Choice(word).tables, ""),
+                    gso,
                 )
                 for word in words
             ]
@@ -220,7 +226,10 @@ def parse(name, data, form="short", seed=None):
         costly=take("costly", str, ""),
         told=table.strings("told", [], MEASURES),
         steering=steering(table.table("steering"), [p.name for p in paths]),
+        gso=take("gso", (bool, str), False),
     )
+    if made.gso and any(p.local for p in paths):
+        table.fail("gso", "a device with a queue of its own would see packets uncut")
     if made.costly and (made.costly not in [p.name for p in paths] or len(paths) < 2):
         table.fail("costly", f"{made.costly!r} is not one of several paths")
     table.end()

@@ -43,7 +43,8 @@ class Table:
                 self.fail(key, "missing")
             return default
         value = self.left.pop(key)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds != bool):
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
             self.fail(key, f"{value!r} is not {describe(kinds)}")
         return value
 

@@ -119,6 +119,26 @@ def test_a_ramp_ends_where_it_should():
     ]
 
 
+def test_a_scenario_says_whether_tcp_makes_large_packets():
+    assert not any(c.gso for c in parse().cells(["x"]))
+    assert all(c.gso for c in parse(put("gso", value=True)).cells(["x"]))
+
+    def by_parameter(data):
+        data["grid"]["other"], data["gso"] = [5], "$large"
+        data["grid"]["large"] = [False, True]
+
+    cells = parse(by_parameter).cells(["x"])
+    assert {(c.gso, c.params["large"]) for c in cells} == {(False, False), (True, True)}
+
+
+def test_a_device_with_its_own_queue_gets_no_large_packets():
+    def both(data):
+        data["gso"], data["path"][0]["local"] = True, "server"
+
+    with pytest.raises(ScenarioError, match=r"test\.toml: gso: a device with a queue"):
+        parse(both)
+
+
 def test_a_cell_survives_json():
     import json
 
@@ -171,6 +191,10 @@ def put(*where, value):
         (put("seeds", value=["1"]), "seeds: must be a list"),
         (put("short", "runs", value=0), "runs: must be 1 or more"),
         (put("at", value=["middle"]), "at: 'middle' is not one of"),
+        (put("gso", value=1), "gso: 1 is not true or false or text"),
+        (put("gso", value="yes"), "gso: 'yes' is not true or false"),
+        (put("gso", value="$rate"), "gso: 1 is not true or false"),
+        (put("gso", value="$size"), "gso: '$size' names no parameter"),
         (put("workload", "kind", value="torrent"), "workload.kind: 'torrent' is not one of"),
         (put("workload", "size", value=1), "workload.size: unknown for download"),
         (put("short", "workload", "repeat", value=0), "workload.repeat: 0 is below 1"),
