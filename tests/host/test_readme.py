@@ -4,6 +4,7 @@
 import json
 import re
 
+import pytest
 from mptcplab.report import events, readme
 
 
@@ -29,9 +30,11 @@ def test_the_table_of_a_path_that_dies():
     assert readme.OWN_LOSSES in block
 
 
-def test_the_table_of_all_events():
-    told = json.loads(events.RESULT.read_text())
-    block = events.PAGE.read_text().partition(events.BEGIN)[2].partition(readme.END)[0]
+@pytest.mark.parametrize("paths", events.RESULTS)
+def test_the_tables_of_paths_that_fail(paths):
+    told = json.loads(events.RESULTS[paths].read_text())
+    assert len(told["rtt"]) == paths
+    block = events.PAGE.read_text().partition(events.BEGINS[paths])[2].partition(readme.END)[0]
     assert block == "\n".join(events.lines_of(told)) + "\n"
     told["results"][-1]["delay"] = 77
     assert "77000" in "\n".join(events.lines_of(told))
@@ -65,3 +68,26 @@ def test_another_result_would_be_noticed(tmp_path):
     readme.draw(other, outage(), tmp_path / "other.svg")
     assert texts_of(readme.PICTURE) != texts_of(tmp_path / "other.svg")
     assert "\n".join(readme.told_lines(other)) not in readme.README.read_text()
+
+
+def test_a_new_result_changes_its_own_table_only(tmp_path, monkeypatch):
+    copies = {n: tmp_path / f.name for n, f in events.RESULTS.items()}
+    for number, file in events.RESULTS.items():
+        copies[number].write_text(file.read_text())
+    page = tmp_path / "lab.md"
+    page.write_text(events.PAGE.read_text())
+    monkeypatch.setattr(events, "RESULTS", copies)
+    monkeypatch.setattr(events, "PAGE", page)
+    before = {n: f.read_text() for n, f in copies.items()}
+    told = json.loads(before[3])
+    arguments = {k: told.pop(k) for k in ("mbit", "rtt", "times")}
+    for row in told["results"]:
+        row["delay"] = 77
+    new = tmp_path / "outage-7.0.json"
+    new.write_text(json.dumps(told | {"arguments": arguments}))
+    events.write(new)
+    assert copies[2].read_text() == before[2]
+    assert json.loads(copies[3].read_text())["results"] == told["results"]
+    _, two, three = page.read_text().replace(events.BEGINS[3], events.BEGINS[2]).split(events.BEGINS[2])
+    assert "77000" not in two
+    assert "77000" in three

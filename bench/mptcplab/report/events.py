@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of docs/results/lab.md about a path that fails in each way, from a result of `bench outage`.
+"""The tables of docs/results/lab.md about a path that fails, from results of `bench outage`.
 
-`python3 -m mptcplab events build/out/outage-KERNEL.json` takes what it needs into bench/results, and
-writes the table anew; without a file it takes what is there.
+One is of two paths that fail in each way, one of three. `python3 -m mptcplab events
+build/out/outage-KERNEL.json` takes what it needs of either into bench/results, and writes its table
+anew; without a file it takes what is there.
 """
+
+import json
 
 from mptcplab.places import SRC
 from mptcplab.report import readme
 
-RESULT = SRC / "bench/results/outage-events.json"
+RESULTS = {  # by the number of paths
+    2: SRC / "bench/results/outage-events.json",
+    3: SRC / "bench/results/outage-three.json",
+}
 PAGE = SRC / "docs/results/lab.md"
-BEGIN = "<!-- events: bench/mptcplab/report/events.py -->\n"
+BEGINS = {
+    2: "<!-- events: bench/mptcplab/report/events.py -->\n",
+    3: "<!-- three paths: bench/mptcplab/report/events.py -->\n",
+}
 # What is told of each load, in ms.
 LOADS = {
     "bulk": ("gap", "bulk stands still"),
     "stream": ("delay", "a stream's delay"),
     "rr64": ("delay", "answers of 64 KB"),
 }
-NAMES = {"plain TCP": "TCP", "default": "default", "bpf_auto": "auto"}
 WIDTH = 8  # of a figure
+NAMES = {"plain TCP": "TCP", "default": "default"}
+
+
+def name_of(word):
+    return NAMES.get(word, word.removeprefix("bpf_"))
+
+
 
 
 def lines_of(told):
@@ -27,9 +42,10 @@ def lines_of(told):
     yield "```"
     groups = "".join(f"{text:>{WIDTH * len(words)}}" for _, text in LOADS.values())
     yield f"{'':14}  {'':5}{groups}"
-    yield f"{'event':14}  fails" + "".join(f"{NAMES[w]:>{WIDTH}}" for w in words) * len(LOADS)
+    yield f"{'event':14}  fails" + "".join(f"{name_of(w):>{WIDTH}}" for w in words) * len(LOADS)
     for event in events:
-        for victim, rtt in enumerate(told["rtt"]):
+        for victim in readme.distinct(told["results"], "victim"):
+            rtt = told["rtt"][victim]
             figures = [
                 readme.worst_ms(told, key, load=load, event=event, victim=victim, scheduler=word)
                 for load, (key, _) in LOADS.items()
@@ -48,5 +64,8 @@ def lines_of(told):
 
 
 def write(result=None):
-    told = readme.kept(RESULT, result, readme.condensed_outage)
-    readme.put(BEGIN, lines_of(told), PAGE)
+    """result: of one of the tables; None: both anew of what is there."""
+    paths = len(json.loads(result.read_text())["arguments"]["rtt"]) if result else None
+    for number, file in RESULTS.items():
+        told = readme.kept(file, result if number == paths else None, readme.condensed_outage)
+        readme.put(BEGINS[number], lines_of(told), PAGE)
