@@ -20,12 +20,13 @@
 #include "common/copy.h"
 
 /*
- * Does a slower path than this one carry the fragment? One in recovery after a
- * timeout, or that the core has given up, is slower than any.
+ * Does a slower path than this one carry the fragment? One in recovery after a timeout is slower
+ * than any. One that the core has given up counts only where it is the last: else the others have
+ * its part, too.
  */
 MPS_FN __u32 mps_cfs_slower_carrier(const struct mps_conn *c MPS_ARG, __u32 rtt)
 {
-	__u32 i, slower = 0;
+	__u32 i, slower = 0, alive = 0, given_up = 0;
 
 	for (i = 0; i < MPS_MAX_PATHS; i++) {
 		const struct mps_path *p = &c->path[i];
@@ -34,10 +35,15 @@ MPS_FN __u32 mps_cfs_slower_carrier(const struct mps_conn *c MPS_ARG, __u32 rtt)
 			break;
 		if (!mps_carries(p))
 			continue;
-		if (p->srtt_us > rtt || !mps_is_active(p) || p->flags & MPS_PATH_LOSS)
+		if (!mps_is_active(p)) {
+			given_up = 1;
+			continue;
+		}
+		alive = 1;
+		if (p->srtt_us > rtt || p->flags & MPS_PATH_LOSS)
 			slower = 1;
 	}
-	return slower;
+	return alive ? slower : given_up;
 }
 
 /* x_f: of the usable paths with room that have not carried the fragment, the fastest. */

@@ -95,7 +95,8 @@ MUTANTS = {
     "cfs": {
         "from-equals": ("p->srtt_us > rtt", "p->srtt_us >= rtt", "cfs_copies"),
         "from-anybody": ("if (!mps_carries(p))\n\t\t\tcontinue;\n", "", "cfs_copies"),
-        "dead-is-fast": ("|| !mps_is_active(p) ", "", "cfs_copies"),
+        "dead-is-slow": ("return alive ? slower : given_up;", "return slower | given_up;", "cfs_copies"),
+        "dead-is-fast": ("return alive ? slower : given_up;", "return slower;", "cfs_copies"),
         "lossy-is-fast": (" || p->flags & MPS_PATH_LOSS", "", "cfs_copies"),
         "slowest-takes-it": ("p->srtt_us < best_rtt)", "(best < 0 || p->srtt_us > best_rtt))", "cfs_copies"),
         "before-the-tail": ("|| c->pending ", "", "cfs_copies"),

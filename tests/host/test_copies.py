@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Who carries a second copy: common/copy.h, policy/cfs.h, policy/redundant.h in the words of lists."""
 
+import copy
 import functools
 import random
 
@@ -40,12 +41,9 @@ def of_cfs(c):
     if not fit or not may_copy(c) or c.pending:
         return 0
     fastest = min(fit, key=lambda i: (c.paths[i].srtt, i))
-    slower = [
-        p
-        for p in carriers(c)
-        if p.srtt > c.paths[fastest].srtt or p.flags & (ACTIVE | LOSS) != ACTIVE
-    ]
-    return mask([fastest]) if slower else 0
+    alive = [p for p in carriers(c) if p.flags & ACTIVE]
+    slower = [p for p in alive if p.srtt > c.paths[fastest].srtt or p.flags & LOSS]
+    return mask([fastest]) if (slower if alive else carriers(c)) else 0
 
 
 def queue_room(p, windows):
@@ -234,3 +232,17 @@ def test_cfs_copies_from_the_slower_only(lib):
     for flags in (CARRIED, CARRIED | ACTIVE | LOSS):
         slow.flags = flags
         assert copies(lib, "cfs_copies", c) == 1
+
+
+def test_cfs_leaves_to_others_what_the_core_sent_again(lib):
+    """Of a subflow that was given up: not to a third that is slower than the one that has it now."""
+    c = stuck()
+    given_up, other = c.paths[1], copy.deepcopy(c.paths[1])
+    given_up.flags = CARRIED
+    other.srtt = 5_000
+    c.paths.append(other)
+    assert copies(lib, "cfs_copies", c) == 0
+    other.srtt = 10_001
+    assert copies(lib, "cfs_copies", c) == 1
+    other.flags = CARRIED
+    assert copies(lib, "cfs_copies", c) == 1
