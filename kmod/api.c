@@ -212,6 +212,20 @@ MSB_KFUNC struct tcp_sock *bpf_mptcp_subflow_tcp(const struct mptcp_subflow_cont
 }
 
 /*
+ * After a subflow was given up the core goes back to the oldest unacknowledged data of @sk, and
+ * assigns all of it anew. Let it go on behind the fragment that is next, which needs no second
+ * time: to the fragment after it, or to what was never assigned of this one. For a scheduler's
+ * own programs only, as it is the core's place that moves: get_send has the locks for that.
+ *
+ * 0: it did. -ENODATA: what is next was never assigned, or nothing is next. -EINVAL: no MPTCP
+ * socket.
+ */
+MSB_KFUNC int bpf_mptcp_pass_over(struct sock *sk)
+{
+	return msb_is_mptcp_sock(sk) ? msb_pass_over((struct mptcp_sock *)sk) : -22;
+}
+
+/*
  * Let the send buffer of a subflow, @ssk, be @bytes large at least, as TCP would by
  * itself for a larger congestion window, and under the same limits: not beyond
  * tcp_wmem[2] of its namespace, and not at all under memory pressure or where the

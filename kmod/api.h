@@ -18,6 +18,7 @@ _Bool bpf_sk_stream_memory_free(const struct sock *sk);
 _Bool bpf_mptcp_subflow_queues_empty(struct sock *sk);
 void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk, struct sock *ssk);
 struct tcp_sock *bpf_mptcp_subflow_tcp(const struct mptcp_subflow_context *subflow);
+int bpf_mptcp_pass_over(struct sock *sk);
 int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes);
 int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us);
 int bpf_mptcp_restart_once(struct sock *ssk);

@@ -17,6 +17,7 @@ struct work_struct;
 
 /* Kfuncs that no kernel has, K(name, flags): kmod/api.c says what they do. */
 #define MSB_OWN_KFUNCS(K)                                                          \
+	K(bpf_mptcp_pass_over, KF_TRUSTED_ARGS)                                    \
 	K(bpf_mptcp_subflow_tcp, KF_RET_NULL | KF_RCU_PROTECTED | KF_TRUSTED_ARGS) \
 	K(bpf_mptcp_expand_sndbuf, 0)                                              \
 	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)                                        \
@@ -88,6 +89,7 @@ unsigned long long msb_unacked(const struct mptcp_sock *msk);
 unsigned long long msb_write_seq(const struct mptcp_sock *msk);
 _Bool msb_has_unsent(const struct mptcp_sock *msk);
 _Bool msb_bursts(const struct mptcp_sock *msk);
+int msb_pass_over(struct mptcp_sock *msk);
 _Bool msb_rtx_timer_runs(const struct mptcp_sock *msk);
 unsigned long msb_rtx_timer_due(const struct mptcp_sock *msk);
 void msb_fire_rtx_timer(struct mptcp_sock *msk);

@@ -102,6 +102,7 @@ int msb_registered(const char *what, int err);
 /* structops.c */
 int msb_register_struct_ops(void);
 u32 msb_ops_type_id(void);
+int msb_find_ops_type(struct btf *vmlinux);
 const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
 						const struct bpf_prog *prog);
 int msb_copy_name(char *dst, const char *src);

@@ -54,6 +54,9 @@ struct msb_set {
 };
 static struct msb_set msb_struct_ops_set, msb_tracing_set;
 
+/* The first of ours writes what belongs to the msk's lock, which no other program has. */
+#define MSB_ELSEWHERE (MSB_OWN + 1)
+
 /*
  * The API is for MPTCP schedulers; other struct_ops programs, such as TCP
  * congestion control, have no msk to call it with. Ours look at what they are given.
@@ -64,7 +67,7 @@ static int msb_filter(const struct bpf_prog *prog, u32 kfunc_id)
 
 	if (prog->type != BPF_PROG_TYPE_STRUCT_OPS)
 		return 0;
-	for (i = MSB_OWN; i < ARRAY_SIZE(msb_kfuncs); i++)
+	for (i = MSB_ELSEWHERE; i < ARRAY_SIZE(msb_kfuncs); i++)
 		if (kfunc_id == msb_kfunc_ids[i])
 			return 0;
 	return prog->aux->attach_btf_id == msb_ops_type_id() ? 0 : -EACCES;
@@ -185,8 +188,8 @@ int msb_register_kfuncs(struct btf *vmlinux, bool native)
 	u32 i;
 
 	err = msb_check_addresses(first);
-	if (!err && !native)
-		err = msb_allow_vmlinux(vmlinux);
+	if (!err)
+		err = native ? msb_find_ops_type(vmlinux) : msb_allow_vmlinux(vmlinux);
 	if (err)
 		return err;
 

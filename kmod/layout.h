@@ -24,6 +24,10 @@
 	F(mptcp_sock, wnd_end)                      \
 	F(mptcp_sock, work)                         \
 	F(mptcp_sock, write_seq)                    \
+	F(mptcp_data_frag, already_sent)            \
+	F(mptcp_data_frag, data_len)                \
+	F(mptcp_data_frag, data_seq)                \
+	F(mptcp_data_frag, list)                    \
 	F(mptcp_subflow_context, avg_pacing_rate)   \
 	F(mptcp_subflow_context, conn)              \
 	F(mptcp_subflow_context, fully_established) \

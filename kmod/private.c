@@ -133,6 +133,36 @@ _Bool msb_bursts(const struct mptcp_sock *msk)
 	return read_once(msk->snd_burst) > 0;
 }
 
+/* list is the first member, asserted below */
+static struct mptcp_data_frag *msb_frag_behind(struct mptcp_sock *msk, struct mptcp_data_frag *frag)
+{
+	struct list_head *next = frag->list.next;
+
+	return next == &msk->rtx_queue ? (void *)0 : (struct mptcp_data_frag *)next;
+}
+_Static_assert(__builtin_offsetof(struct mptcp_data_frag, list) == 0,
+	       "struct mptcp_data_frag begins with its list node");
+
+/* As if it had been sent once more: mptcp_update_post_push(), __subflow_push_pending(). */
+int msb_pass_over(struct mptcp_sock *msk)
+{
+	struct mptcp_data_frag *head = msk->first_pending;
+	unsigned long long sent;
+
+	if (!head)
+		return -61;
+	sent = msk->snd_nxt - head->data_seq;
+	if ((long long)sent <= head->already_sent)
+		return -61;
+	if (sent < head->data_len) {
+		head->already_sent = (unsigned short)sent;
+		return 0;
+	}
+	head->already_sent = head->data_len;
+	*(struct mptcp_data_frag *volatile *)&msk->first_pending = msb_frag_behind(msk, head);
+	return 0;
+}
+
 static struct timer_list *msb_rtx_timer(struct mptcp_sock *msk)
 {
 #ifdef MSB_HAVE_MPTCP_TIMER

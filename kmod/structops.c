@@ -23,14 +23,20 @@ u32 msb_ops_type_id(void)
 	return msb_ops_id;
 }
 
+/* The type is vmlinux's own, whoever registers it. */
+int msb_find_ops_type(struct btf *vmlinux)
+{
+	msb_ops_id = msb_call(btf_find_by_name_kind)(vmlinux, "mptcp_sched_ops", BTF_KIND_STRUCT);
+	return msb_ops_id < 0 ? -ENOENT : 0;
+}
+
 static int msb_st_init(struct btf *btf)
 {
 	s32 msk = msb_call(btf_find_by_name_kind)(btf, "mptcp_sock", BTF_KIND_STRUCT);
 	s32 subflow =
 		msb_call(btf_find_by_name_kind)(btf, "mptcp_subflow_context", BTF_KIND_STRUCT);
 
-	msb_ops_id = msb_call(btf_find_by_name_kind)(btf, "mptcp_sched_ops", BTF_KIND_STRUCT);
-	if (msk < 0 || subflow < 0 || msb_ops_id < 0) {
+	if (msb_find_ops_type(btf) || msk < 0 || subflow < 0) {
 		pr_err("this kernel's BTF has no mptcp_sock, mptcp_subflow_context or mptcp_sched_ops: it needs CONFIG_MPTCP\n");
 		return -ENOENT;
 	}

@@ -68,7 +68,8 @@ MPS_FN __u32 mps_glance(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_con
 		if (n >= MPS_MAX_PATHS || !tp || !mps_glance_is_plain(subflow, tp))
 			return 0;
 		if (mps_glance_news(st->snap.path[n & (MPS_MAX_PATHS - 1)].rate, tp->rate_delivered,
-				    tp->mss_cache, tp->rate_interval_us, tp->rtt_min.s[0].v))
+				    tp->mss_cache, tp->rate_interval_us, tp->snd_cwnd,
+				    tp->rtt_min.s[0].v))
 			return 0;
 		backup = BPF_CORE_READ_BITFIELD(subflow, backup) |
 			 BPF_CORE_READ_BITFIELD(subflow, request_bkup);

@@ -13,7 +13,8 @@
 /* The path that sends again what is late, as a mask of paths; 0: none is fit. */
 static __always_inline __u32 mps_repair(const struct mps_conn *c)
 {
-	const int path = c->unit ? mps_default_retrans(c) : MPS_WAIT;
+	const bool late = c->unit && !mps_is_under_way(c);
+	const int path = late ? mps_default_retrans(c) : MPS_WAIT;
 
 	return path < 0 ? 0 : 1U << (path & 31);
 }

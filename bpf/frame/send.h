@@ -9,6 +9,7 @@
 #include "common/sndbuf.h"
 #include "frame/glance.h"
 #include "frame/mark.h"
+#include "frame/over.h"
 #include "frame/quick.h"
 #include "kernel/writer.h"
 
@@ -132,6 +133,13 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	if (!mps_may_look_quickly(st, says, p) ||
 	    !mps_look_quickly(msk, st, &r, mps_quick_idle(msk, p, st->snap.now_us - looked_us)))
 		program->look(msk, st, &r);
+	if (mps_goes_back(&r) && !p->everywhere && bpf_ksym_exists(bpf_mptcp_pass_over) &&
+	    mps_pass_over(msk, r.now_us)) {
+		mps_snap_conn(msk, st, &r);
+		program->look(msk, st, &r);
+		if (!msk->first_pending)
+			return -EAGAIN;
+	}
 	st->snap.fit = p->everywhere ? 0 : mps_fit(st->snap.unit);
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
@@ -148,8 +156,8 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	}
 	/* what some subflow had before: a pick is of that or of new data, for its counter */
 	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
-	if (again && v.bytes > again)
-		v.bytes = again;
+	if (again && v.bytes > mps_min(again, st->snap.unit))
+		v.bytes = (__u32)mps_min(again, st->snap.unit);
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
 	if (v.bytes && p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))

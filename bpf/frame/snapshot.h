@@ -153,7 +153,7 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->cwnd = mps_snap_cwnd(ssk, tp, idle) ?: 1;
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
-				tp->rtt_min.s[0].v);
+				tp->snd_cwnd, tp->rtt_min.s[0].v);
 	mps_snap_now(p, subflow, tp, flags);
 }
 

@@ -49,6 +49,9 @@ extern int bpf_mptcp_retrans_pass(struct sock *sk) __weak __ksym;
 extern struct tcp_sock *
 bpf_mptcp_subflow_tcp(const struct mptcp_subflow_context *subflow) __weak __ksym;
 
+/* Ours, too: the fragment that is next was assigned before, and needs no second time. */
+extern int bpf_mptcp_pass_over(struct sock *sk) __weak __ksym;
+
 /* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
 extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
 

@@ -145,6 +145,27 @@ MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)
 }
 
 /*
+ * Was the fragment given to a subflow that delivers, less than a round trip of that one ago? Then a
+ * timer that fires knows nothing of it. After a subflow was given up the core assigns all anew, and
+ * goes on with the same pass.
+ */
+MPS_FN __u32 mps_is_under_way(const struct mps_conn *c MPS_ARG)
+{
+	__u32 i;
+
+	for (i = 0; i < MPS_MAX_PATHS; i++) {
+		const struct mps_path *p = &c->path[i];
+
+		if (i >= c->nr_paths)
+			break;
+		if (mps_carries(p) && mps_is_active(p) && !(p->flags & MPS_PATH_LOSS) &&
+		    c->age_us < p->srtt_us)
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * Nobody has it, and everything waits for it: the mask of the path that sends it again, in
  * front of fresh data and in its queue if its window is full.
  */

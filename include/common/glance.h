@@ -51,12 +51,12 @@ static __always_inline bool mps_glance_waits(const struct mps_glance *g)
  * gone with the next. mps_full_rate() > rate, without a division.
  */
 static __always_inline bool mps_glance_news(__u32 rate, __u32 segments, __u32 mss,
-					    __u32 interval_us, __u32 min_rtt_us)
+					    __u32 interval_us, __u32 cwnd, __u32 min_rtt_us)
 {
 	const __u64 bytes = mps_min((__u64)segments * mss, MPS_BYTES_MAX);
 
-	return bytes * MPS_USEC >= (rate + 1ULL) * interval_us && rate != ~0U && segments > 1 &&
-	       interval_us && interval_us >= (__u64)min_rtt_us + min_rtt_us / 8;
+	return bytes * MPS_USEC >= (rate + 1ULL) * interval_us && rate != ~0U && interval_us &&
+	       mps_was_full(segments, interval_us, cwnd, min_rtt_us);
 }
 
 #endif /* MPS_GLANCE_H */

@@ -62,14 +62,23 @@ MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
 }
 
 /*
- * The same, 0 unless it is what the path can do: it was full, since the sample took longer
- * than a round trip without a queue. Otherwise it tells how little there was to send, or how
- * small the window was; TCP's own mark for that, rate_app_limited, is never set on a subflow.
- * One segment alone may have waited for its delayed acknowledgement.
+ * Does a sample tell what the path can do? It was full if that took longer than a round trip
+ * without a queue, and half of the window was delivered meanwhile. Else the sample tells how little
+ * there was to send, or that the acknowledgement of a lone segment was delayed; TCP's own mark for
+ * that, rate_app_limited, is never set on a subflow.
  */
-MPS_FN __u32 mps_full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+static __always_inline bool mps_was_full(__u32 segments, __u32 interval_us, __u32 cwnd,
+					 __u32 min_rtt_us)
 {
-	if (segments < 2 || interval_us < (__u64)min_rtt_us + min_rtt_us / 8)
+	return segments > 1 && 2ULL * segments >= cwnd &&
+	       interval_us >= (__u64)min_rtt_us + min_rtt_us / 8;
+}
+
+/* mps_last_rate(), 0 where the path was not full. */
+MPS_FN __u32 mps_full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 cwnd,
+			   __u32 min_rtt_us)
+{
+	if (!mps_was_full(segments, interval_us, cwnd, min_rtt_us))
 		return 0;
 	return mps_last_rate(segments, mss, interval_us);
 }

@@ -218,7 +218,27 @@ MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u
 	return age;
 }
 
-/* The same, if what it was given last ends right before `end`; else MPS_NEVER. */
+/*
+ * How far on from `start` all data was given to the subflow: there, or where it was not; `end` at
+ * most. Ranges are followed in their order, so this may be less than there is, and with hulls more.
+ */
+MPS_FN __u32 mps_ranges_reach(const struct mps_ranges *g MPS_ARG, __u32 start, __u32 end)
+{
+	__u32 i, reach = start;
+
+	for (i = 0; i < MPS_RANGES; i++) {
+		const struct mps_range *r = &g->range[i];
+		const __u32 r_end = mps_range_end(r);
+
+		if (i >= g->nr)
+			break;
+		if (!mps_before(reach, r->start) && mps_before(reach, r_end))
+			reach = r_end;
+	}
+	return mps_before(end, reach) ? end : reach;
+}
+
+/* mps_ranges_age(), if what it was given last ends right before `end`; else MPS_NEVER. */
 static __always_inline __u32 mps_ranges_last_age(const struct mps_ranges *g, __u32 end, __u32 us)
 {
 	const __u32 last = g->nr - 1;

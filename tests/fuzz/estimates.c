@@ -37,10 +37,12 @@ static void rates(struct draw *d)
 {
 	const __u32 segments = (__u32)draw_up_to(d, UINT32_MAX), mss = (__u32)draw_up_to(d, 65535);
 	const __u32 us = (__u32)draw_up_to(d, UINT32_MAX), rtt = (__u32)draw_up_to(d, UINT32_MAX);
-	const __u32 rate = mps_full_rate(segments, mss, us, rtt);
+	const __u32 cwnd = (__u32)draw_up_to(d, UINT32_MAX);
+	const __u32 rate = mps_full_rate(segments, mss, us, cwnd, rtt);
 
 	if (rate)
-		claim(segments > 1 && us >= rtt && (double)rate <= 1e6 * segments * mss / us,
+		claim(segments > 1 && us >= rtt && segments >= cwnd / 2 &&
+			      (double)rate <= 1e6 * segments * mss / us,
 		      "a rate that was seen, of more than a round trip");
 }
 

@@ -12,7 +12,7 @@ from mptcplab import schedulers
 from mptcplab.benchmarks import outage
 from mptcplab.lab import outage as events
 from mptcplab.lab import transfer
-from mptcplab.lab.netlab import Lab
+from mptcplab.lab.netlab import PAYLOAD, Lab
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
@@ -43,6 +43,14 @@ def test_bulk_goes_on_at_once(name, victim):
     # one time in fourteen the window takes longer to grow again: then in two others it must not
     rows = [row] if is_full(row) else [measured(name, "bulk", victim, seed=n) for n in (1, 2)]
     assert all(map(is_full, rows)), (row, rows)
+
+
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_auto"])
+def test_only_what_the_dead_path_owes_goes_again(name):
+    """And not a window of the other one: that made it 300 KB and more, of which 260 fit here."""
+    row = measured(name, "bulk", FASTER)
+    dead, _ = outage.paths_of((20, 20), (20, 60), 0)
+    assert 0 < row["subflows"][SLOWER]["bytes_retrans"] < dead.limit * PAYLOAD, row
 
 
 def test_a_stream_goes_on_at_once():

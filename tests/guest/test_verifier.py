@@ -34,6 +34,8 @@ REFUSED_AT_REGISTRATION = {
 NOT_FOR_CONGESTION_CONTROL = {
     "t_cc_timeout": "mptcp_set_timeout is not allowed",
     "t_cc_ctx": "bpf_mptcp_subflow_ctx is not allowed",
+    # ours, and not for others as the rest of ours is
+    "t_cc_over": "bpf_mptcp_pass_over is not allowed",
     # a function of vmlinux, by a pointer that is not trusted where that counts
     "t_cc_mark": "mptcp_subflow_set_scheduled",
 }

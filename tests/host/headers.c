@@ -34,12 +34,17 @@ __u64 known_rate(const struct mps_path *p)
 	return mps_known_rate(p);
 }
 
-__u32 full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+__u32 full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 cwnd, __u32 min_rtt_us)
 {
-	return mps_full_rate(segments, mss, interval_us, min_rtt_us);
+	return mps_full_rate(segments, mss, interval_us, cwnd, min_rtt_us);
 }
 
 /* --- copies */
+
+__u32 is_under_way(const struct mps_conn *c)
+{
+	return mps_is_under_way(c);
+}
 
 __u32 may_copy(const struct mps_conn *c)
 {
@@ -196,9 +201,10 @@ __u32 glance(const struct mps_conn *c, __u32 fit)
 	return mps_glance_waits(&g) | !!g.unsent << 1;
 }
 
-__u32 glance_news(__u32 rate, __u32 segments, __u32 mss, __u32 interval_us, __u32 min_rtt_us)
+__u32 glance_news(__u32 rate, __u32 segments, __u32 mss, __u32 interval_us, __u32 cwnd,
+		  __u32 min_rtt_us)
 {
-	return mps_glance_news(rate, segments, mss, interval_us, min_rtt_us);
+	return mps_glance_news(rate, segments, mss, interval_us, cwnd, min_rtt_us);
 }
 
 static struct mps_verdict pick_of(__u32 policy, const struct mps_conn *c, struct mps_priv *priv,

@@ -26,8 +26,9 @@ HEADERS = {
     "done_us": (U64, P, U64, U32),
     "duration": (U64, U64, U64),
     "known_rate": (U64, P),
-    "full_rate": (U32, U32, U32, U32, U32),
+    "full_rate": (U32, U32, U32, U32, U32, U32),
     "may_copy": (U32, P),
+    "is_under_way": (U32, P),
     "remaining_us": (U64, P, U32),
     "carriers_us": (U64, P),
     "lost_behind": (U32, P),
@@ -43,7 +44,7 @@ HEADERS = {
     "ecf_paper_pick": (None, P, U32, U32, P),
     "sndbuf_share": (U32, P, U32),
     "glance": (U32, P, U32),
-    "glance_news": (U32, U32, U32, U32, U32, U32),
+    "glance_news": (U32, U32, U32, U32, U32, U32, U32),
     "pick_of_each": (None, P, U32, P),
     "cover": (U32, P, U32, P),
     "until_done": (U32, U32, U32, U32, U32, P),
@@ -58,6 +59,7 @@ STORE = {
     "ranges_forget": (U32, P, U32),
     "ranges_age": (U32, P, U32, U32, U32),
     "ranges_last_age": (U32, P, U32, U32),
+    "ranges_reach": (U32, P, U32, U32),
     "ranges_behind": (U32, P, U32, U32),
     "store_size": (U32,),
     "store_chosen": (None, P, P, U32),
@@ -115,9 +117,9 @@ def duration(nbytes, rate):
     return min(nbytes, MOST_BYTES) * SECOND // max(rate, 1)
 
 
-def full_rate(segments, mss, interval, min_rtt):
-    """Bytes/s, of two segments and more that took an eighth longer than the lowest RTT."""
-    if segments < 2 or not interval or interval < min_rtt + min_rtt // 8:
+def full_rate(segments, mss, interval, cwnd, min_rtt):
+    """Bytes/s, of half a window, two segments at least, that took an eighth longer than the lowest RTT."""
+    if segments < max(2, cwnd / 2) or not interval or interval < min_rtt + min_rtt // 8:
         return 0
     return min(min(segments * mss, MOST_BYTES) * SECOND // interval, UNKNOWN)
 

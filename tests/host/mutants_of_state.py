@@ -47,6 +47,9 @@ MUTANTS = {
         "rest-not-counted": ("bytes = mps_before(end, r_end) ? r_end - end : 0;", "bytes = 0;", "behind: too little"),
         "later-not-counted": ("bytes += r_end - r->start;", ";", "behind: too little"),
         "all-behind": ("} else if (found) {", "} else {", "behind: too much"),
+        "reach-over-gaps": ("!mps_before(reach, r->start) && ", "", "reach: too far"),
+        "reach-of-what-is-behind": (" && mps_before(reach, r_end))\n\t\t\treach", ")\n\t\t\treach", "reach: too short"),
+        "reach-without-end": ("return mps_before(end, reach) ? end : reach;", "return reach;", "reach beyond"),
         "empty-range": ("if (!mps_before(start, end))\n\t\treturn nr;", "", "no carrier"),
     },
     "settle": {

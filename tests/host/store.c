@@ -30,6 +30,11 @@ __u32 ranges_last_age(const struct mps_ranges *g, __u32 end, __u32 us)
 	return mps_ranges_last_age(g, end, us);
 }
 
+__u32 ranges_reach(const struct mps_ranges *g, __u32 start, __u32 end)
+{
+	return mps_ranges_reach(g, start, end);
+}
+
 __u32 ranges_behind(const struct mps_ranges *g, __u32 start, __u32 end)
 {
 	return mps_ranges_behind(g, start, end);

@@ -77,6 +77,12 @@ def lost_behind(c):
     return bool(c.unacked and c.unit and dropped and not carriers(c))
 
 
+def under_way(c):
+    """Somebody who delivers was given it, less than its round trip ago."""
+    alive = [p for p in carriers(c) if p.flags & (ACTIVE | LOSS) == ACTIVE]
+    return any(c.age < p.srtt for p in alive)
+
+
 def repaired(c):
     """The first to finish, with room or without."""
     t = {i: headers.finish(c.paths[i], c.unit, GROW | RATE) for i in lackers(c)}
@@ -105,6 +111,8 @@ def faults(lib, seed, count):
             wrong.add("carriers")
         if lib.may_copy(snapshot) != may_copy(c):
             wrong.add("may_copy")
+        if lib.is_under_way(snapshot) != under_way(c):
+            wrong.add("under_way")
         if lib.lost_behind(snapshot) != lost_behind(c):
             wrong.add("lost_behind")
         if lib.repair_first(snapshot) != repaired(c):

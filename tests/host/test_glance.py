@@ -92,13 +92,15 @@ def glance_fault(lib, c):
 
 def news_fault(lib, rng):
     """A sample is news where it raises the rate that is believed, full_rate() of the past."""
-    segments, mss = rng.choice([0, 1, 2, draw(rng, 1 << 20)]), draw(rng, 65535)
+    segments = rng.choice([0, 1, 2, draw(rng, 1 << 20), 1 << 20])
+    mss = rng.choice([65535, draw(rng, 65535)])
     interval = rng.choice([0, draw(rng, 0xFFFFFFFF), rng.randint(1, 100_000)])
     low = rng.choice([0, interval, interval * 8 // 9, interval * 8 // 9 + 1, draw(rng, 0xFFFFFFFF)])
-    sample = headers.full_rate(segments, mss, interval, low)
+    cwnd = rng.choice([1, 10, 2 * segments, 2 * segments + 1])
+    sample = headers.full_rate(segments, mss, interval, cwnd, low)
     rate = rng.choice([0, sample, sample - 1, sample + 1, draw(rng, 0xFFFFFFFF)])
     rate = min(max(rate, 0), 0xFFFFFFFF)
-    return bool(lib.glance_news(rate, segments, mss, interval, low)) != (sample > rate)
+    return bool(lib.glance_news(rate, segments, mss, interval, cwnd, low)) != (sample > rate)
 
 
 def faults(lib, seed, count, reached=None):

@@ -85,6 +85,20 @@ class Life:
         if exact and found < least:
             self.faults.add("behind: too little")
 
+    def reach(self, start, end):
+        """Nothing that was not given is in it, but what hulls claim; a burst is, to its end."""
+        found = start + (self.lib.ranges_reach(self.memory, start % U32, end % U32) - start) % U32
+        if found > end:
+            self.faults.add("reach beyond")
+        at = start
+        while at < found and (ends := [b for a, b in self.history if a <= at < b]):
+            at = max(ends)
+        if at < found and start >= self.claims and not self.rough:
+            self.faults.add("reach: too far")
+        mine = [min(b, end) for a, b, _ in self.bursts if a <= start < b]
+        if mine and found < max(mine):
+            self.faults.add("reach: too short")
+
     def last(self, end):
         """What was given last says its age by its end alone."""
         found = self.lib.ranges_last_age(self.memory, end % U32, self.now % U32)
@@ -104,6 +118,7 @@ class Life:
         """One question; start is not acknowledged yet."""
         age = self.age(start, end)
         self.behind(start, end)
+        self.reach(start, end)
         self.last(end)
         mine = [b for b in self.bursts if b[0] < end and start < b[1]]
         if age is None:

@@ -32,14 +32,15 @@ def states(seed, count):
 
 
 def samples(seed, count):
-    """Of the delivery rate: segments, bytes of each, how long they took, lowest RTT."""
+    """Of the delivery rate: segments, bytes of each, how long they took, the window, lowest RTT."""
     rng = random.Random(seed)
     for _ in range(count):
         rtt = rng.choice((0, 7, 20_000, 60_000, rng.randrange(UNKNOWN), UNKNOWN))
         limit = rtt + rtt // 8
         took = rng.choice((0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN)))
-        segments = rng.choice((0, 1, 2, 3, 10, 65535))
-        yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), rtt
+        segments = rng.choice((0, 1, 2, 3, 10, 65535, 1 << 31))
+        cwnd = min(rng.choice((1, 10, 2 * segments, 2 * segments + 1)), UNKNOWN)
+        yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), cwnd, rtt
 
 
 def extremes():
@@ -88,7 +89,7 @@ def test_extremes(lib):
     for n, rate in itertools.product(SIZES, (0, 1, SECOND, 1 << 33, 2**64 - 1)):
         assert lib.duration(n, rate) == headers.duration(n, rate)
     assert lib.duration(2**64 - 1, 0) == MOST_BYTES * SECOND
-    assert lib.full_rate(UNKNOWN, 65535, UNKNOWN, 0) == MOST_BYTES * SECOND // UNKNOWN
+    assert lib.full_rate(UNKNOWN, 65535, UNKNOWN, 0, 0) == MOST_BYTES * SECOND // UNKNOWN
 
 
 def test_more_takes_longer(lib):

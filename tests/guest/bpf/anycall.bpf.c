@@ -32,6 +32,7 @@ extern void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk,
 	X(queues_empty_conn, bpf_mptcp_subflow_queues_empty((void *)msk))              \
 	X(request, bpf_mptcp_request_retrans((struct sock *)msk))                      \
 	X(pass, bpf_mptcp_retrans_pass((struct sock *)msk))                            \
+	X(pass_over, bpf_mptcp_pass_over((struct sock *)msk))                          \
 	X(sndbuf, bpf_mptcp_expand_sndbuf(ssk, arg))                                   \
 	X(sndbuf_conn, bpf_mptcp_expand_sndbuf((struct sock *)msk, arg))               \
 	X(watch, bpf_mptcp_watch((struct sock *)msk, arg))                             \

@@ -135,6 +135,7 @@ __u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 CONGESTION(t_cc, bpf_mptcp_request_retrans(sk));
 CONGESTION(t_cc_timeout, mptcp_set_timeout(sk));
 CONGESTION(t_cc_ctx, bpf_mptcp_subflow_ctx(sk));
+CONGESTION(t_cc_over, bpf_mptcp_pass_over(sk));
 CONGESTION(t_cc_mark, struct mptcp_subflow_context *subflow = bpf_rdonly_cast(
 			      sk, bpf_core_type_id_kernel(struct mptcp_subflow_context));
 	   mptcp_subflow_set_scheduled(subflow, true));
