@@ -88,6 +88,8 @@ def test_a_new_result_changes_its_own_table_only(tmp_path, monkeypatch):
     events.write(new)
     assert copies[2].read_text() == before[2]
     assert json.loads(copies[3].read_text())["results"] == told["results"]
-    _, two, three = page.read_text().replace(events.BEGINS[3], events.BEGINS[2]).split(events.BEGINS[2])
+    _, two, three = (
+        page.read_text().replace(events.BEGINS[3], events.BEGINS[2]).split(events.BEGINS[2])
+    )
     assert "77000" not in two
     assert "77000" in three

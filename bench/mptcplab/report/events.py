@@ -34,8 +34,6 @@ def name_of(word):
     return NAMES.get(word, word.removeprefix("bpf_"))
 
 
-
-
 def lines_of(told):
     words = readme.distinct(told["results"], "scheduler")
     events = readme.distinct(told["results"], "event")
