@@ -222,7 +222,7 @@ MSB_KFUNC struct tcp_sock *bpf_mptcp_subflow_tcp(const struct mptcp_subflow_cont
  */
 MSB_KFUNC int bpf_mptcp_pass_over(struct sock *sk)
 {
-	return msb_is_mptcp_sock(sk) ? msb_pass_over((struct mptcp_sock *)sk) : -22;
+	return msb_pass_over(sk);
 }
 
 /*

@@ -54,12 +54,10 @@ struct msb_set {
 };
 static struct msb_set msb_struct_ops_set, msb_tracing_set;
 
-/* The first of ours writes what belongs to the msk's lock, which no other program has. */
-#define MSB_ELSEWHERE (MSB_OWN + 1)
-
 /*
  * The API is for MPTCP schedulers; other struct_ops programs, such as TCP
- * congestion control, have no msk to call it with. Ours look at what they are given.
+ * congestion control, have no msk to call it with. Ours look at what they are given, but one: it
+ * writes what belongs to the msk's lock, which no other program has.
  */
 static int msb_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
@@ -67,8 +65,8 @@ static int msb_filter(const struct bpf_prog *prog, u32 kfunc_id)
 
 	if (prog->type != BPF_PROG_TYPE_STRUCT_OPS)
 		return 0;
-	for (i = MSB_ELSEWHERE; i < ARRAY_SIZE(msb_kfuncs); i++)
-		if (kfunc_id == msb_kfunc_ids[i])
+	for (i = MSB_OWN; i < ARRAY_SIZE(msb_kfuncs); i++)
+		if (kfunc_id == msb_kfunc_ids[i] && msb_kfuncs[i].addr != bpf_mptcp_pass_over)
 			return 0;
 	return prog->aux->attach_btf_id == msb_ops_type_id() ? 0 : -EACCES;
 }

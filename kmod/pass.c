@@ -66,3 +66,20 @@ int msb_retrans_pass(struct sock *sk)
 		return MPTCP_PASS_ASKED;
 	return 0;
 }
+
+/*
+ * The end of the stream goes with the last data, and as nothing is sent now nobody looks at it: the
+ * worker does.
+ */
+int msb_pass_over(struct sock *sk)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	int err;
+
+	if (!msb_is_mptcp_sock(sk))
+		return -EINVAL;
+	err = msb_next_fragment(msk);
+	if (!err && !msb_has_unsent(msk))
+		msb_call(mptcp_schedule_work)(sk);
+	return err;
+}

@@ -144,7 +144,7 @@ _Static_assert(__builtin_offsetof(struct mptcp_data_frag, list) == 0,
 	       "struct mptcp_data_frag begins with its list node");
 
 /* As if it had been sent once more: mptcp_update_post_push(), __subflow_push_pending(). */
-int msb_pass_over(struct mptcp_sock *msk)
+int msb_next_fragment(struct mptcp_sock *msk)
 {
 	struct mptcp_data_frag *head = msk->first_pending;
 	unsigned long long sent;

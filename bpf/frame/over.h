@@ -10,26 +10,38 @@
 
 #include "frame/snapshot.h"
 
-#define MPS_OVER_FRAGMENTS 64 /* at one decision; the next one goes on */
+#define MPS_OVER_FRAGMENTS 64 /* at one decision */
 
-/* May what it owes be late? Given up, or about to be, or waiting for its timer. */
-static __always_inline bool mps_is_doubtful(struct mptcp_subflow_context *subflow, struct sock *ssk,
-					    struct tcp_sock *tp)
+/*
+ * May what it owes be late? Given up, or about to be, or waiting for its timer. That stays so until
+ * all that was assigned then is acknowledged: where only data is lost, what comes from the peer
+ * takes it back at once, and what it owes still is nowhere.
+ */
+static __always_inline bool mps_is_doubtful(struct mps_subflow_store *s,
+					    struct mptcp_subflow_context *subflow, struct sock *ssk,
+					    struct tcp_sock *tp, const struct mps_round *r)
 {
 	const __u32 flags = mps_snap_flags(subflow, ssk, tp);
 
-	return !(flags & MPS_PATH_ACTIVE) || flags & MPS_PATH_LOSS || subflow->stale_count;
+	if (!(flags & MPS_PATH_ACTIVE) || flags & MPS_PATH_LOSS || subflow->stale_count > 1) {
+		s->doubted = 1;
+		s->doubt_end = r->sent;
+	} else if (s->doubted && !mps_before(r->una, s->doubt_end)) {
+		s->doubted = 0;
+	}
+	return s->doubted;
 }
 
 /*
- * How far all from `start` on was given to subflows that are not doubtful; not at all where one
- * that is has some.
+ * How far all from `start` on was given to subflows that are not doubtful. Not at all where one
+ * that is has some, or where none is: then a subflow was closed, and with it went what it was
+ * given.
  */
-MPS_FN __u32 mps_over_reach(struct mptcp_sock *msk MPS_TRUSTED, __u32 start, __u32 end,
-			    __u32 now_us)
+MPS_FN __u32 mps_over_reach(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_round *r MPS_ARG,
+			    __u32 start, __u32 end)
 {
 	struct mptcp_subflow_context *subflow;
-	__u32 reach = start;
+	__u32 reach = start, doubtful = 0;
 
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
@@ -38,12 +50,15 @@ MPS_FN __u32 mps_over_reach(struct mptcp_sock *msk MPS_TRUSTED, __u32 start, __u
 
 		if (!s)
 			return start;
-		if (!mps_is_doubtful(subflow, ssk, tp))
+		if (!mps_is_doubtful(s, subflow, ssk, tp, r)) {
 			reach = mps_ranges_reach(&s->ranges, reach, end);
-		else if (mps_ranges_age(&s->ranges, start, end, now_us) != MPS_NEVER)
+			continue;
+		}
+		doubtful = 1;
+		if (mps_ranges_age(&s->ranges, start, end, r->now_us) != MPS_NEVER)
 			return start;
 	}
-	return reach;
+	return doubtful ? reach : start;
 }
 
 /* Does the core assign anew what was assigned before? */
@@ -56,7 +71,7 @@ static __always_inline bool mps_goes_back(const struct mps_round *r)
  * Behind a look at the subflows, which has noted what they were given until now. Returns how many
  * fragments were passed over.
  */
-MPS_FN __u32 mps_pass_over(struct mptcp_sock *msk MPS_TRUSTED, __u32 now_us)
+MPS_FN __u32 mps_pass_over(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_round *r MPS_ARG)
 {
 	__u32 i, n = 0;
 
@@ -71,9 +86,9 @@ MPS_FN __u32 mps_pass_over(struct mptcp_sock *msk MPS_TRUSTED, __u32 now_us)
 		end = (__u32)head->data_seq + head->data_len;
 		if (mps_before(sent, end))
 			end = sent;
-		reach = mps_over_reach(msk, start, end, now_us);
+		reach = mps_over_reach(msk, r, start, end);
 		if (mps_before(reach, end))
-			reach = mps_over_reach(msk, reach, end, now_us);
+			reach = mps_over_reach(msk, r, reach, end);
 		if (start == end || mps_before(reach, end) ||
 		    bpf_mptcp_pass_over((struct sock *)msk))
 			break;

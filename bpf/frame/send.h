@@ -134,9 +134,13 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	    !mps_look_quickly(msk, st, &r, mps_quick_idle(msk, p, st->snap.now_us - looked_us)))
 		program->look(msk, st, &r);
 	if (mps_goes_back(&r) && !p->everywhere && bpf_ksym_exists(bpf_mptcp_pass_over) &&
-	    mps_pass_over(msk, r.now_us)) {
+	    mps_pass_over(msk, &r)) {
+		const bool unsure = r.unsure;
+
 		mps_snap_conn(msk, st, &r);
 		program->look(msk, st, &r);
+		r.unsure |= unsure;
+		/* nobody is asked where nothing is left to send */
 		if (!msk->first_pending)
 			return -EAGAIN;
 	}
@@ -156,8 +160,11 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	}
 	/* what some subflow had before: a pick is of that or of new data, for its counter */
 	again = mps_before(r.head, r.sent) ? r.sent - r.head : 0;
-	if (again && v.bytes > mps_min(again, st->snap.unit))
-		v.bytes = (__u32)mps_min(again, st->snap.unit);
+	if (again && v.bytes > again)
+		v.bytes = again;
+	/* and not of the next fragment, too, which may be passed over */
+	if (again && st->snap.unit && v.bytes > st->snap.unit)
+		v.bytes = st->snap.unit;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
 	if (v.bytes && p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))

@@ -145,9 +145,9 @@ MPS_FN __u32 mps_lost_behind(const struct mps_conn *c MPS_ARG)
 }
 
 /*
- * Was the fragment given to a subflow that delivers, less than a round trip of that one ago? Then a
- * timer that fires knows nothing of it. After a subflow was given up the core assigns all anew, and
- * goes on with the same pass.
+ * Was the fragment given to a subflow that delivers, less than a round trip of that one ago? By its
+ * youngest carrier, as no other age is known. Then a timer that fires knows nothing of it. After a
+ * subflow was given up the core assigns all anew, and goes on with the same pass.
  */
 MPS_FN __u32 mps_is_under_way(const struct mps_conn *c MPS_ARG)
 {

@@ -63,14 +63,15 @@ MPS_FN __u32 mps_last_rate(__u32 segments, __u32 mss, __u32 interval_us)
 
 /*
  * Does a sample tell what the path can do? It was full if that took longer than a round trip
- * without a queue, and half of the window was delivered meanwhile. Else the sample tells how little
- * there was to send, or that the acknowledgement of a lone segment was delayed; TCP's own mark for
- * that, rate_app_limited, is never set on a subflow.
+ * without a queue, and a quarter of the window was delivered meanwhile: in slow start that is half
+ * of what the window was. Else the sample tells how little there was to send, or that the
+ * acknowledgement of a lone segment was delayed; TCP's own mark for that, rate_app_limited, is
+ * never set on a subflow.
  */
 static __always_inline bool mps_was_full(__u32 segments, __u32 interval_us, __u32 cwnd,
 					 __u32 min_rtt_us)
 {
-	return segments > 1 && 2ULL * segments >= cwnd &&
+	return segments > 1 && 4ULL * segments >= cwnd &&
 	       interval_us >= (__u64)min_rtt_us + min_rtt_us / 8;
 }
 

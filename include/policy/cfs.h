@@ -21,8 +21,8 @@
 
 /*
  * Does a slower path than this one carry the fragment? One in recovery after a timeout is slower
- * than any. One that the core has given up counts only where it is the last: else the others have
- * its part, too.
+ * than any. One that the core has given up counts only where it is the last: else its part went to
+ * the others again, as nothing waits to be assigned.
  */
 MPS_FN __u32 mps_cfs_slower_carrier(const struct mps_conn *c MPS_ARG, __u32 rtt)
 {

@@ -5,7 +5,7 @@
  * contiguous ones count once. When more are unacknowledged, those with the least
  * between them are joined to a hull: a subflow may then be taken for a carrier of
  * data that it never had, never the other way round, so no copy ever goes where
- * its data is.
+ * its data is. Where that is the wrong way round hulls do not count: mps_ranges_reach().
  *
  * Sequence numbers and times are the low halves of 64-bit ones and compared by
  * their difference, as TCP does: ranges are less than 2 GB apart.
@@ -25,14 +25,15 @@
 #define MPS_TICKS (1U << 10)
 
 /* A range, or a hull, that is longer than this counts in KB, rounded up. */
-#define MPS_LENGTH_MAX ((1U << 21) - 1)
-#define MPS_LENGTH_KB (1U << 21)
+#define MPS_LENGTH_MAX ((1U << 20) - 1)
+#define MPS_LENGTH_KB (1U << 20)
+#define MPS_LENGTH_HULL (1U << 21) /* it claims data that the subflow never had */
 
 #define MPS_NEVER (~0U)
 
 struct mps_range {
-	__u32 start; /* data sequence number */
-	__u32 len : 22;
+	__u32 start;	 /* data sequence number */
+	__u32 len : 22;	 /* bytes, or KB with a bit that says so, and the hull's bit */
 	__u32 tick : 10; /* when the subflow was given it, a hull: the last of it */
 };
 
@@ -94,6 +95,7 @@ MPS_FN __u32 mps_ranges_join(const struct mps_range *a MPS_ARG, struct mps_range
 			     __u32 una)
 {
 	const __u32 a_end = mps_range_end(a), b_end = mps_range_end(b);
+	__u32 hull;
 
 	if (!mps_before(una, a_end))
 		return b_end;
@@ -101,8 +103,11 @@ MPS_FN __u32 mps_ranges_join(const struct mps_range *a MPS_ARG, struct mps_range
 		*b = *a;
 		return a_end;
 	}
+	hull = (a->len | b->len) & MPS_LENGTH_HULL;
+	hull |= mps_ranges_claim(a, b) > 0 ? MPS_LENGTH_HULL : 0;
 	mps_range_set(b, mps_before(a->start, b->start) ? a->start : b->start,
 		      mps_before(b_end, a_end) ? a_end : b_end);
+	b->len |= hull;
 	return mps_range_end(b);
 }
 
@@ -147,7 +152,8 @@ MPS_FN __u32 mps_ranges_shrink(struct mps_ranges *g MPS_ARG, __u32 una, __u32 st
 	return MPS_RANGES - 1;
 }
 
-/* The subflow was given [start, end) at `us`; una: all before it is acknowledged. */
+/* The subflow was given [start, end) at `us`; una: all before it is acknowledged. The last is no
+ * hull. */
 MPS_FN __u32 mps_ranges_add(struct mps_ranges *g MPS_ARG, __u32 start, __u32 end, __u32 una,
 			    __u32 us)
 {
@@ -219,8 +225,8 @@ MPS_FN __u32 mps_ranges_age(const struct mps_ranges *g MPS_ARG, __u32 start, __u
 }
 
 /*
- * How far on from `start` all data was given to the subflow: there, or where it was not; `end` at
- * most. Ranges are followed in their order, so this may be less than there is, and with hulls more.
+ * How far on from `start` all data was given to the subflow for certain, `end` at most. Ranges are
+ * followed in their order, and neither hulls nor what counts in KB are, so there may be more.
  */
 MPS_FN __u32 mps_ranges_reach(const struct mps_ranges *g MPS_ARG, __u32 start, __u32 end)
 {
@@ -232,6 +238,8 @@ MPS_FN __u32 mps_ranges_reach(const struct mps_ranges *g MPS_ARG, __u32 start, _
 
 		if (i >= g->nr)
 			break;
+		if (r->len & (MPS_LENGTH_HULL | MPS_LENGTH_KB))
+			continue;
 		if (!mps_before(reach, r->start) && mps_before(reach, r_end))
 			reach = r_end;
 	}

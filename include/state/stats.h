@@ -34,7 +34,8 @@
 	X(PICKS, picks, "decisions that chose a subflow")                                \
 	X(WND_PROBES, window_probes, "picks made to probe a closed data-level window")   \
 	X(RETRANS, retransmissions, "times the oldest data was sent again on a subflow") \
-	X(RETRANS_NONE, retrans_none, "times no subflow was fit to send it again")       \
+	X(RETRANS_NONE, retrans_none,                                                    \
+	  "times nobody sent it again: none was fit, or it was on its way")              \
 	X(COPIES, copies, "times the oldest data was copied, without loss")              \
 	X(COPIES_NONE, copies_none, "times a copy was looked at and would not have paid")
 
@@ -145,6 +146,7 @@ struct mps_subflow_store {
 	__u8 wnd_odd : 1; /* ... when mps_memo.odd was about to be this */
 	__u8 as_bkup : 1; /* of bpf_steer: it was a backup when its row was found, ... */
 	__u8 lossy : 1;	  /* ... and it is over that one's loss threshold */
+	__u8 doubted : 1; /* what it owes may be late, until doubt_end is acknowledged */
 	__u8 policy;	  /* mps_priv.policy at the last look */
 	__u8 row;	  /* of bpf_steer: MPS_STEER_ROW_*, state/steer.h */
 	__u16 penalty;	  /* part of its window that is withheld, of MPS_SHARE */
@@ -156,6 +158,7 @@ struct mps_subflow_store {
 	__u32 rate;	  /* mps_path.rate */
 	__u32 rate_us;	  /* when that was measured */
 	struct mps_ranges ranges;
+	__u32 doubt_end; /* the end of all that was assigned when it was doubted: frame/over.h */
 	struct mps_subflow_priv priv;
 };
 _Static_assert(sizeof(struct mps_subflow_store) <= 256, "state of a subflow");

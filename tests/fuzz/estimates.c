@@ -41,7 +41,7 @@ static void rates(struct draw *d)
 	const __u32 rate = mps_full_rate(segments, mss, us, cwnd, rtt);
 
 	if (rate)
-		claim(segments > 1 && us >= rtt && segments >= cwnd / 2 &&
+		claim(segments > 1 && us >= rtt && segments >= cwnd / 4 &&
 			      (double)rate <= 1e6 * segments * mss / us,
 		      "a rate that was seen, of more than a round trip");
 }

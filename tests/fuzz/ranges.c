@@ -91,7 +91,7 @@ static void give(struct draw *d, struct mps_ranges *g, bool *exact)
 	list[nr++] = (struct given){ start, end, now };
 	head = end > head ? end : head;
 	/* longer ones, of several perhaps, count in KB */
-	*exact &= nr <= MPS_RANGES && head < 1 << 21;
+	*exact &= nr <= MPS_RANGES && head < 1 << 20;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -118,8 +118,8 @@ def duration(nbytes, rate):
 
 
 def full_rate(segments, mss, interval, cwnd, min_rtt):
-    """Bytes/s, of half a window, two segments at least, that took an eighth longer than the lowest RTT."""
-    if segments < max(2, cwnd / 2) or not interval or interval < min_rtt + min_rtt // 8:
+    """Bytes/s, of a quarter of a window, two segments at least, that took an eighth longer than the lowest RTT."""
+    if segments < max(2, cwnd / 4) or not interval or interval < min_rtt + min_rtt // 8:
         return 0
     return min(min(segments * mss, MOST_BYTES) * SECOND // interval, UNKNOWN)
 

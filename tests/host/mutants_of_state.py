@@ -9,7 +9,7 @@ import test_window
 
 # header, C file that has it, who judges it, by how many states
 JUDGES = {
-    "ranges": ("state/ranges.h", "store.c", test_ranges, 10),
+    "ranges": ("state/ranges.h", "store.c", test_ranges, 20),
     "settle": ("state/attribution.h", "store.c", test_settle, 30),
     "noted": ("state/subflow_state.h", "store.c", test_settle, 30),
     "store": ("state/subflow_state.h", "store.c", test_store, 2_000),
@@ -49,6 +49,9 @@ MUTANTS = {
         "all-behind": ("} else if (found) {", "} else {", "behind: too much"),
         "reach-over-gaps": ("!mps_before(reach, r->start) && ", "", "reach: too far"),
         "reach-of-what-is-behind": (" && mps_before(reach, r_end))\n\t\t\treach", ")\n\t\t\treach", "reach: too short"),
+        "reach-of-hulls": ("r->len & (MPS_LENGTH_HULL | MPS_LENGTH_KB)", "r->len & MPS_LENGTH_KB", "reach: too far"),
+        "reach-rounded-up": ("r->len & (MPS_LENGTH_HULL | MPS_LENGTH_KB)", "r->len & MPS_LENGTH_HULL", "reach: too far"),
+        "hull-of-hulls-is-exact": ("hull = (a->len | b->len) & MPS_LENGTH_HULL;", "hull = 0;", "reach: too far"),
         "reach-without-end": ("return mps_before(end, reach) ? end : reach;", "return reach;", "reach beyond"),
         "empty-range": ("if (!mps_before(start, end))\n\t\treturn nr;", "", "no carrier"),
     },

@@ -96,7 +96,7 @@ def news_fault(lib, rng):
     mss = rng.choice([65535, draw(rng, 65535)])
     interval = rng.choice([0, draw(rng, 0xFFFFFFFF), rng.randint(1, 100_000)])
     low = rng.choice([0, interval, interval * 8 // 9, interval * 8 // 9 + 1, draw(rng, 0xFFFFFFFF)])
-    cwnd = rng.choice([1, 10, 2 * segments, 2 * segments + 1])
+    cwnd = rng.choice([1, 10, 4 * segments, 4 * segments + 1])
     sample = headers.full_rate(segments, mss, interval, cwnd, low)
     rate = rng.choice([0, sample, sample - 1, sample + 1, draw(rng, 0xFFFFFFFF)])
     rate = min(max(rate, 0), 0xFFFFFFFF)

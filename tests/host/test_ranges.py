@@ -86,17 +86,17 @@ class Life:
             self.faults.add("behind: too little")
 
     def reach(self, start, end):
-        """Nothing that was not given is in it, but what hulls claim; a burst is, to its end."""
+        """Nothing that was not given is in it, hulls or not; a burst is, unless one may hide it."""
         found = start + (self.lib.ranges_reach(self.memory, start % U32, end % U32) - start) % U32
         if found > end:
             self.faults.add("reach beyond")
         at = start
         while at < found and (ends := [b for a, b in self.history if a <= at < b]):
             at = max(ends)
-        if at < found and start >= self.claims and not self.rough:
+        if at < found:
             self.faults.add("reach: too far")
         mine = [min(b, end) for a, b, _ in self.bursts if a <= start < b]
-        if mine and found < max(mine):
+        if mine and found < max(mine) and start >= self.claims and not self.rough:
             self.faults.add("reach: too short")
 
     def last(self, end):
@@ -219,11 +219,40 @@ def crowded(lib, rng):
     return one.faults
 
 
+def hulls(lib, rng):
+    """Faults where hulls are joined to others: what lies in their gaps is nobody's for certain."""
+    one = Life(lib, 0, 0, 0)
+    for _ in range(4 * RANGES):
+        one.head += rng.choice([0, 10, rng.randint(10, 10_000)])
+        one.now += TICK_US
+        one.give(one.head, one.head + 100)
+        one.head += 100
+        for start, end in one.history:
+            one.reach(start, end + 1)
+            one.reach(start, one.head)
+    return one.faults
+
+
+def copied_hull(lib):
+    """Faults of a hull that swallows a copy of its own data: it stays one."""
+    one = Life(lib, 0, 0, 0)
+    for gap in [*[1000] * (RANGES - 1), 10]:
+        one.now += TICK_US
+        one.give(one.head + gap, one.head + gap + 100)
+        one.head += gap + 100
+    start = one.history[-2][0]
+    for begin in (start, one.head + 5000):
+        one.now += TICK_US
+        one.give(begin, begin + 50)
+    one.reach(start, one.head)
+    return one.faults
+
+
 def faults(lib, seed, count):
     rng = random.Random(seed)
-    wrong = set()
+    wrong = copied_hull(lib)
     for _ in range(count):
-        wrong |= live(lib, rng)[0] | used_again(lib, rng, 3) | crowded(lib, rng)
+        wrong |= live(lib, rng)[0] | used_again(lib, rng, 3) | crowded(lib, rng) | hulls(lib, rng)
     return wrong
 
 
@@ -237,6 +266,12 @@ def test_random_lives(lib):
         for what, times in answers.items():
             met[what] = met.get(what, 0) + times
     assert min(met[what] for what in ("none", "exact", "old", "hull")) > LIVES // 10, met
+
+
+def test_hulls_are_not_certain(lib):
+    assert not copied_hull(lib)
+    for seed in range(50):
+        assert not hulls(lib, random.Random(seed))
 
 
 def test_the_narrowest_gap_is_claimed(lib):

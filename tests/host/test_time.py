@@ -39,7 +39,7 @@ def samples(seed, count):
         limit = rtt + rtt // 8
         took = rng.choice((0, 1, rtt, limit - 1, limit, limit + 1, rng.randrange(UNKNOWN)))
         segments = rng.choice((0, 1, 2, 3, 10, 65535, 1 << 31))
-        cwnd = min(rng.choice((1, 10, 2 * segments, 2 * segments + 1)), UNKNOWN)
+        cwnd = min(rng.choice((1, 10, 4 * segments, 4 * segments + 1)), UNKNOWN)
         yield segments, rng.choice((1, 1448, 65535)), max(0, min(took, UNKNOWN)), cwnd, rtt
 
 
