@@ -12,6 +12,7 @@
     costly                  name of the path that costs: its bytes are a measure, and plain TCP has
                             the best of the others
     told                    measures that the summary has of each combination
+    apart                   a parameter; the summary has each of its values in rows of their own
     [steering]              name = rows of steering's tables, as `mptcp-sched steer list` prints them;
                             bpf_steer is measured with each, as bpf_steer@name, and without
     [sysctl]                of both ends, below net: "ipv4/tcp_timestamps" = 2
@@ -77,6 +78,7 @@ class Scenario:
     figures: list
     costly: str
     told: list
+    apart: str
     steering: dict  # {name: rows as text}
     gso: bool | str
 
@@ -225,11 +227,14 @@ def parse(name, data, form="short", seed=None):
         figures=figures,
         costly=take("costly", str, ""),
         told=table.strings("told", [], MEASURES),
+        apart=take("apart", str, ""),
         steering=steering(table.table("steering"), [p.name for p in paths]),
         gso=take("gso", (bool, str), False),
     )
     if made.gso and any(p.local for p in paths):
         table.fail("gso", "a device with a queue of its own would see packets uncut")
+    if made.apart and made.apart not in params[0]:
+        table.fail("apart", f"{made.apart!r} is no parameter; there are: {', '.join(params[0])}")
     if made.costly and (made.costly not in [p.name for p in paths] or len(paths) < 2):
         table.fail("costly", f"{made.costly!r} is not one of several paths")
     table.end()

@@ -61,12 +61,12 @@ def test_rates_that_change():
 # --- records
 
 
-def raw(scheduler="default", seed=1, seconds=1.0, problems=(), rate=1):
+def raw(scheduler="default", seed=1, seconds=1.0, problems=(), rate=1, **more):
     """A result of one download, as a guest and its supervisor would have it."""
     data = {
         "title": "t",
         "seeds": [seed],
-        "grid": {"rate": [rate]},
+        "grid": {k: [v] for k, v in ({"rate": rate} | more).items()},
         "path": [
             {"name": "a", "mbit": "$rate", "rtt_ms": 20},
             {"name": "b", "mbit": 4, "rtt_ms": 60},
@@ -75,7 +75,7 @@ def raw(scheduler="default", seed=1, seconds=1.0, problems=(), rate=1):
     }
     cell = scenario.parse("test", data).cells([scheduler])[0]
     return {
-        "key": f"{scheduler}{seed}{rate}",
+        "key": f"{scheduler}{seed}{rate}{more}",
         "kind": "cell",
         "kernel": "7.0",
         "commit": "abc",
@@ -166,6 +166,34 @@ def test_a_section_is_in_the_scenarios_order_and_not_in_that_of_the_results():
     assert Data(LINE, section.records).values("rate") == [3, 1, 2, 9]
     axis = figures.lines(LINE, section.records).axes[0]
     assert list(axis.lines[0].get_xdata()) == [1, 2, 3, 9]
+
+
+def test_a_summary_has_what_a_scenario_tells_apart_in_rows_of_their_own():
+    data = {
+        "title": "t",
+        "apart": "fresh",
+        "told": ["completion_s"],
+        "grid": {"rate": [3], "fresh": [False, True]},
+        "path": [{"name": "a", "mbit": "$rate", "rtt_ms": 20}],
+        "workload": {"kind": "download", "sizes": ["64K"]},
+    }
+    rows = [
+        raw(word, seconds=seconds, fresh=fresh, rate=3)
+        for fresh, times in ((True, (2.0, 1.0)), (False, (1.0, 4.0)))
+        for word, seconds in zip(("default", "x"), times, strict=True)
+    ]
+    found, _ = records.judged([CHECK, *rows])
+    made = scenario.parse("test", data)
+    digest = page.digest_of([page.Section(made, found)])["scenarios"]
+    assert [(one["scenario"], one["cells"]) for one in digest] == [
+        ("test, fresh=false", 1),
+        ("test, fresh=true", 1),
+    ]
+    assert [one["gains"]["x"]["default"][0] for one in digest] == [0.25, 2.0]
+    assert [len(one["told"]) for one in digest] == [2, 2]
+    whole = page.Section(scenario.parse("test", data | {"apart": ""}), found)
+    (one,) = page.digest_of([whole])["scenarios"]
+    assert (one["scenario"], one["cells"]) == ("test", 2)
 
 
 def test_comparison_finds_what_changed_beyond_the_spread():

@@ -80,6 +80,7 @@ def test_plain_tcp_has_the_best_path_that_costs_nothing():
     [
         ({"costly": "d"}, "costly: 'd' is not one of several paths"),
         ({"costly": "a", "path": GOOD["path"][:1]}, "costly: 'a' is not one of several paths"),
+        ({"apart": "luck"}, "apart: 'luck' is no parameter; there are: "),
         ({"told": ["luck"]}, "told: 'luck' is not one of completion_s, "),
         ({"steering": {"A b": ["rule mode auto"]}}, "steering.A b: a name has small letters"),
         ({"steering": {"x": "rule mode auto"}}, "steering.x: must be a list of rows"),

@@ -153,29 +153,39 @@ def gain_text(gain):
     return f"{whole:.2f}" if alike else f"{whole:.2f} ({worst:.2f} to {best:.2f})"
 
 
+def kinds(section):
+    """(what the section is called, its records), of each value of what the scenario tells apart."""
+    name, key = section.scenario.name, section.scenario.apart
+    groups = collections.defaultdict(list)
+    for r in section.records:
+        groups[f"{name}, {key}={json.dumps(r.cell.params[key])}" if key else name].append(r)
+    return sorted(groups.items())
+
+
 def digest_of(sections):
     """All of the summaries as plain data, with what they depend on."""
     rows = [
         {
-            "scenario": s.scenario.name,
+            "scenario": name,
             "form": s.scenario.form,
             "kernel": s.kernel,
-            "measure": s.records[0].headline,
-            "cells": len({json.dumps(r.cell.params) for r in s.records}),
-            "invalid": s.invalid[0],
-            "gains": gains(s.records),
+            "measure": records[0].headline,
+            "cells": len({json.dumps(r.cell.params) for r in records}),
+            "invalid": sum(not r.valid for r in records),
+            "gains": gains(records),
         }
-        | ({"told": told(s)} if s.scenario.told else {})
+        | ({"told": told(s, records)} if s.scenario.told else {})
         for s in sections
+        for name, records in kinds(s)
     ]
     raws = [r.raw for s in sections for r in s.records]
     return {"commits": sorted({str(r["commit"]) for r in raws}), "scenarios": rows}
 
 
-def told(section):
+def told(section, records):
     """Of each combination and scheduler the means of the measures that the scenario names."""
     groups = collections.defaultdict(list)
-    for r in section.records:
+    for r in records:
         groups[json.dumps(r.cell.params), r.cell.scheduler].append(r)
     places = [(p, w) for p in dict.fromkeys(p for p, _ in groups) for w in order(section.words)]
     return [
