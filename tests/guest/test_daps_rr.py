@@ -100,6 +100,7 @@ def test_daps_in_bulk(_shared):
         assert (found["waits"]["turn"] > 0) == bool(patient), found
 
 
+@pytest.mark.virtual_time  # a busy guest joins it when all has gone
 @pytest.mark.parametrize("name", ["bpf_daps", "bpf_rr"])
 def test_a_path_that_comes_later_gets_its_share(labs, name):
     lab = labs(Path(4, 20), Path(4, 20))
