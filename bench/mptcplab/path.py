@@ -14,6 +14,9 @@ FRAME = MTU + 14
 # DSS option of up to 28 bytes, so this is what no transport can exceed, not what MPTCP gets.
 PAYLOAD = MTU - 20 - 32
 FAR = 10000  # packets: no limit for what is only on its way
+# A bucket of tbf: a frame, and what is lost when its time is rounded.
+BUCKET = 1600
+CODEL = "fq_codel"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Path:
     loss_to: str = ""  # loses only towards this end
     local: str = ""  # this end's own device holds the rate and the queue, as a WiFi card does
     seed: int | None = None  # of netem's random numbers; None: other ones each time
+    aqm: str = ""  # CODEL: what manages the queue; limit is then without those on their way
 
     @property
     def goodput(self):
@@ -57,9 +61,9 @@ class Path:
         loss = self.loss if self.loss_to in ("", towards) else 0
         # The other end's device has them: see local_queue().
         rate, limit = self.mbit, self.limit
-        if self.local and towards not in ("", self.local):
+        if self.aqm or (self.local and towards not in ("", self.local)):
             rate, limit = None, FAR
-        if not (rate or delay_us or loss):
+        if not (rate or delay_us or loss or self.aqm):
             return "pfifo limit 1000"
         words = f"netem limit {limit}"
         if delay_us:
@@ -78,6 +82,20 @@ class Path:
             # Each end's own: else both would lose at the same moments.
             words += f" seed {2 * self.seed + (towards == 'server')}"
         return words
+
+    def queues(self, towards):
+        """(where it hangs, tc's words) of all that an end has in front of it, in tc's order.
+
+        Behind a managed queue nothing may wait, so the delay comes before it. The first packet after
+        a pause is not slowed by the rate.
+        """
+        if not self.aqm:
+            yield "root", self.queue(towards)
+            return
+        yield "root handle 1:", self.queue(towards)
+        rate = f"rate {self.mbit * 1e6:.0f}bit burst {BUCKET} limit {FAR * FRAME}"
+        yield "parent 1:1 handle 2:", f"tbf {rate}"
+        yield "parent 2:1 handle 3:", f"{self.aqm} limit {self.limit}"
 
     def local_queue(self):
         """tc's words for the queue of an end's own device, where that is the bottleneck."""

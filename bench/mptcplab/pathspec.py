@@ -6,7 +6,7 @@ import random
 import re
 
 from mptcplab.cell import Change
-from mptcplab.path import FRAME
+from mptcplab.path import CODEL, FRAME
 from mptcplab.path import Path as NetPath
 from mptcplab.schema import NUMBER, ROLES, ScenarioError, value_of
 
@@ -56,6 +56,9 @@ class PathSpec:
             table.fail("out_ms", "goes with back_ms and without rtt_ms")
         if len({"loaded_rtt_ms", "limit", "queue_ms", "queue_bdp"} & set(self.raw)) > 1:
             table.fail("limit", "one of limit, queue_ms, queue_bdp and loaded_rtt_ms")
+        self.aqm = table.take("aqm", str, "")
+        if self.aqm not in ("", CODEL):
+            table.fail("aqm", f"{self.aqm!r} is not {CODEL}")
         self.loss_to = table.take("loss_to", str, "")
         self.local = table.take("local", str, "")
         for key in ("loss_to", "local"):
@@ -64,6 +67,10 @@ class PathSpec:
         self.changes, self.ramp, self.random = [], None, None
         if not trunk:
             self._variation(table)
+        if self.aqm and (
+            trunk or self.local or "jitter_ms" in self.raw or "loaded_rtt_ms" in self.raw
+        ):
+            table.fail("aqm", "not of a trunk, nor with local, jitter_ms or loaded_rtt_ms")
         if self.local and (self.changes or self.ramp or self.random):
             table.fail("local", "such a path cannot change")
         table.end()
@@ -123,11 +130,14 @@ class PathSpec:
             jitter_ms=raw.get("jitter_ms", 0),
             loss_to=self.loss_to,
             local=self.local,
+            aqm=self.aqm,
         )
 
     def _limit(self, raw, rtt):
         """Packets that the queue holds, those on their way among them (netem counts both)."""
         per_ms = raw["mbit"] * 1e3 / 8 / FRAME
+        # the delay is a queue of its own there
+        under_way = 0 if self.aqm else per_ms * rtt / 2
         if "loaded_rtt_ms" in raw:
             if raw["loaded_rtt_ms"] <= rtt:
                 raise ScenarioError(
@@ -135,14 +145,14 @@ class PathSpec:
                 )
             return math.ceil(per_ms * (raw["loaded_rtt_ms"] - rtt / 2))
         if "queue_ms" in raw:
-            return math.ceil(per_ms * (raw["queue_ms"] + rtt / 2))
+            return math.ceil(per_ms * raw["queue_ms"] + under_way)
         if "queue_bdp" in raw:
             waiting = max(SHORTEST, per_ms * rtt * raw["queue_bdp"])
-            return math.ceil(waiting + per_ms * rtt / 2)
+            return math.ceil(waiting + under_way)
         if "limit" in raw and raw["limit"] < 1:
             raise ScenarioError(f"{self.where}.limit: a queue of less than one packet")
         # netem's packets on their way come on top of what the file means by a queue.
-        return int(raw.get("limit", 100)) + (0 if self.local else math.ceil(per_ms * rtt / 2))
+        return int(raw.get("limit", 100)) + (0 if self.local else math.ceil(under_way))
 
     def schedule(self, path, seed, seconds):
         """Its changes during a run of that length, in their order."""

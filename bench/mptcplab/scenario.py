@@ -21,7 +21,8 @@
     [[case]]                or the combinations one by one
     [draw]                  or, with each of the grid's, combinations drawn by lot: draw.py
     [[path]]                name, mbit, rtt_ms or out_ms and back_ms, loaded_rtt_ms or limit or
-                            queue_ms or queue_bdp, jitter_ms, loss, loss_to, local
+                            queue_ms or queue_bdp, aqm ("fq_codel", or "": first come, first
+                            served), jitter_ms, loss, loss_to, local
     [[path.change]]         at (s), and what is different from then on: mbit, rtt_ms, loss
     [path.ramp]             what, to, begin, end, steps: in equal steps
     [path.random]           what, choices, mean_s: redrawn at exponential intervals, from the seed

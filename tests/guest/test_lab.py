@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import threading
 import time
 
 import pytest
@@ -11,6 +12,7 @@ import traced
 from mptcplab import fluid, measures, player, scenario
 from mptcplab.guest import emulation, measure
 from mptcplab.lab import cwnd, fetch, netlab, transfer, web
+from mptcplab.path import CODEL
 
 pytestmark = pytest.mark.virtual_time
 LINK = netlab.Path("one", mbit=4, rtt_ms=20, limit=40, seed=7)
@@ -76,6 +78,43 @@ def test_the_same_seed_loses_the_same_packets_and_another_seed_others():
     assert 340 < len(first) < 400
     assert seen(1) == first
     assert seen(2) != first
+
+
+def test_a_managed_queue_passes(tmp_path):
+    path = dataclasses.replace(LINK, loss=3, skew_ms=6, limit=1000, aqm=CODEL)
+    assert problems(path, tmp_path) == []
+
+
+def test_a_managed_queue_that_is_not_is_told(tmp_path, monkeypatch):
+    class Liar(netlab.Path):
+        def queues(self, towards):
+            for place, words in super().queues(towards):
+                yield place, words.replace("rate 4000000bit", "rate 3800000bit")
+
+    monkeypatch.setattr(emulation, "NetPath", Liar)
+    path = dataclasses.replace(LINK, limit=1000, aqm=CODEL)
+    assert "TCP reaches 95" in problems(path, tmp_path)[0]
+
+
+def beside_bulk(path):
+    """(RTTs in ms, packets dropped) while TCP fills the queue, as far as it may."""
+    with netlab.Lab([path]) as lab, transfer.connection(lab, mptcp=False) as ends:
+        whole = (ends, bytes(2_000_000))
+        bulk = threading.Thread(target=transfer.transfer, args=(lab, "server", [whole]))
+        bulk.start()
+        time.sleep(2)
+        found = emulation.rtts_ms(lab, 10)
+        assert bulk.is_alive()
+        bulk.join()
+        return found, lab.queues()[0]["client"]["drops"]
+
+
+def test_who_sends_little_does_not_wait_in_a_managed_queue():
+    path = dataclasses.replace(LINK, limit=1000)
+    rtts, drops = beside_bulk(path)
+    assert min(rtts) > 100 and not drops, (rtts, drops)
+    rtts, drops = beside_bulk(dataclasses.replace(path, aqm=CODEL))
+    assert max(rtts) < 30 and drops, (rtts, drops)
 
 
 def large_packets(path, gso):

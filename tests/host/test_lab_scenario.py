@@ -87,6 +87,22 @@ def test_delays_of_the_two_directions():
     assert path.limit == 7 + math.ceil(2.5e3 / 8 / FRAME * 20)
 
 
+def test_a_managed_queue_comes_behind_the_delay():
+    def managed(data):
+        data["path"][1] |= {"aqm": "fq_codel", "loss": 2}
+
+    path = parse(managed).cells(["x"])[0].paths[1]
+    assert path.limit == 7  # what is on its way is in none of its queues
+    assert [(place, words.split()[0]) for place, words in path.queues("server")] == [
+        ("root handle 1:", "netem"),
+        ("parent 1:1 handle 2:", "tbf"),
+        ("parent 2:1 handle 3:", "fq_codel"),
+    ]
+    delay, rate, queue = (words for _, words in path.queues("server"))
+    assert " delay 30000us" in delay and " loss 2%" in delay and "rate" not in delay
+    assert " rate 2500000bit " in rate and queue.endswith(" limit 7")
+
+
 def test_what_is_drawn_is_the_same_for_each_scheduler_and_another_for_each_seed():
     def random(data):
         data["path"][0]["random"] = {"what": "mbit", "choices": [1, 2, 3], "mean_s": 10}
@@ -171,6 +187,11 @@ def put(*where, value):
         (put("path", 0, "rtt_ms", value=math.inf), "path[0].rtt_ms: inf is not"),
         (put("path", 0, "loaded_rtt_ms", value=20), "path[0].loaded_rtt_ms: not above"),
         (put("path", 0, "loss", value=101), "path[0].loss: 101 per cent"),
+        (put("path", 0, "aqm", value="red"), "path[0].aqm: 'red' is not fq_codel"),
+        (
+            lambda data: data["path"][0].update(aqm="fq_codel", jitter_ms=1),
+            "path[0].aqm: not of a trunk, nor with ",
+        ),
         (put("path", 0, "loss_to", value="me"), "path[0].loss_to: 'me' is not"),
         (put("path", 0, "jitter_ms", value=11), "path[0].jitter_ms: more than the delay"),
         (put("path", 0, "name", value="server"), "path[0].name: 'server'"),

@@ -116,6 +116,8 @@ def received(lab, path, count, to=""):
 
 
 def expected_rtt_ms(path):
+    if path.aqm:
+        return path.rtt_ms  # it fits into the bucket
     return path.rtt_ms + 2 * PROBE_FRAME * 8 / (path.mbit * 1e3)
 
 

@@ -224,7 +224,8 @@ class Lab:
     def shape_lines(self, path):
         """tc's lines, for "net", that make a path what it is."""
         for role in ROLES:
-            yield f"qdisc replace dev {self.port(path, role)} root {path.queue(role)}"
+            for place, words in path.queues(role):
+                yield f"qdisc replace dev {self.port(path, role)} {place} {words}"
 
     def command(self, where, *cmd):
         return ["ip", "netns", "exec", self.names[where], *cmd]

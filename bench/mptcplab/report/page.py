@@ -56,7 +56,7 @@ class Section:
             parts = [
                 f"{spread(p.mbit for p in every)} Mbit/s",
                 f"{there} ms there, {back} ms back",
-                f"queue {spread(p.limit for p in every)} packets",
+                f"{path.aqm or 'queue'} {spread(p.limit for p in every)} packets",
             ]
             if any(p.jitter_ms for p in every):
                 parts.append(f"± {spread(p.jitter_ms for p in every)} ms each way")
