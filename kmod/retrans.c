@@ -166,15 +166,18 @@ static void msb_override_nagle(struct mptcp_sock *msk, struct sock *ssk)
  * until it has written the end of a file); but the more goes to another subflow,
  * and then all of it waits at the receiver. So push it, unless it is the end of
  * the data, to which Nagle's rule is meant to apply, and no copy of it, or, corked,
- * all that is unacknowledged. The application cannot interfere: changing either
- * takes the connection's lock.
+ * all that is unacknowledged. An application that has closed the connection writes no
+ * more, so all goes then, as with TCP's FIN; the core sends its DATA_FIN alone
+ * (mptcp_check_send_data_fin()). The application cannot interfere: changing any
+ * of these takes the connection's lock.
  */
 static void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+	const bool ended = ((struct sock *)msk)->sk_shutdown & SEND_SHUTDOWN;
 
-	if (!held || held >= tp->mss_cache || msb_unacked(msk) <= held)
+	if (!held || held >= tp->mss_cache || (!ended && msb_unacked(msk) <= held))
 		return;
 	if (tp->nonagle & TCP_NAGLE_CORK) {
 		tcp_sock_set_cork(ssk, false);

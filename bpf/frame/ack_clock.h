@@ -11,7 +11,8 @@
  * other; it is made once per value of snd_una and subflow, or again after a
  * quarter of an RTT, when room or the outlook may have changed; the bridge adds
  * its own limit of one pass per jiffy. A lone subflow has no other for a copy, and asks only where
- * the receiver may have dropped data. Without the bridge there is no clock.
+ * the receiver may have dropped data, or TCP holds back the end of the stream. Without the bridge
+ * there is no clock.
  */
 #ifndef MPS_BPF_CLOCK_H
 #define MPS_BPF_CLOCK_H
@@ -84,6 +85,9 @@ static __always_inline bool mps_clock_is_early(const struct mptcp_sock *msk,
 					       const struct mps_subflow_store *s, __u32 una,
 					       const struct mps_policy *p)
 {
+	/* with its FIN TCP sends a short end; DATA_FIN leaves it to TCP's timer */
+	if (msk->snd_data_fin_enable && mps_holds_back(tp))
+		return false;
 	if (mps_is_alone(msk))
 		return true;
 	if (p->copies_amid)

@@ -29,7 +29,7 @@ OF_THE_COMMAND = (
 OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes thin"
 # Where a run is brief the newest kernel is asked alone. The bridge's own doors, copies, paths that die
 # and the verifier are not among these.
-AGAIN = "clock many_paths mptcpd namespaces no_sack out_of_sight outage over queue_length random redundant steer_caps tail"
+AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outage over queue_length random redundant steer_caps tail"
 # Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
 # copies of everything, copies of the end, tables. Where several kernels are tested they stand for all
 # on the first, and all others are tested on the last. What the verifier says is each kernel's own.
