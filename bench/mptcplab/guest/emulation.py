@@ -140,7 +140,8 @@ def check_path(spec, trunk, folder):
     """({"path", "rate_ratio", "rtt_ms", ..., "problems"}, files); `trunk`: the links behind the path."""
     path = NetPath(**spec)
     links = [NetPath(**t) for t in trunk]
-    still = dataclasses.replace(path, loss=0, jitter_ms=0)
+    # one that drops early keeps a single connection below the rate
+    still = dataclasses.replace(path, loss=0, jitter_ms=0, aqm=path.aqm and "pfifo")
     found, problems = {"path": spec}, []
     file = Path(folder, "check.pcap")
     with Lab([still], tag="", trunk=links) as lab:
