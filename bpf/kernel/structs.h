@@ -108,6 +108,7 @@ struct tcp_sock {
 	__u32 packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;
+	__u32 lost; /* packets, since the connection began, those sent again as well */
 	__u32 retrans_out;
 	__u32 srtt_us;	       /* us << 3 */
 	__u32 mdev_us;	       /* us << 2 */

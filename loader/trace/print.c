@@ -264,12 +264,15 @@ static void print_connection(const struct trace_line *l)
 
 static void print_path(const struct mps_path *p, unsigned int i, enum observed what)
 {
-	char rate[32] = "unknown", names[160] = "";
+	char rate[32] = "unknown", metric[32] = "", names[160] = "";
 	unsigned int f;
 	size_t at = 0;
 
 	if (p->rate)
 		rate_text(p->rate, rate, sizeof(rate));
+	/* of most policies there is none */
+	if (p->metric)
+		snprintf(metric, sizeof(metric), "metric %u  ", p->metric);
 	for (f = 0; f < NR_FLAGS; f++) {
 		const char *name = flag_name(f, p, what);
 
@@ -277,8 +280,8 @@ static void print_path(const struct mps_path *p, unsigned int i, enum observed w
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
 					       at ? "," : "", name);
 	}
-	output_line("    path %u  srtt %u us  cwnd %u  in flight %u  unsent %u B  rate %s  %s", i,
-		    p->srtt_us, p->cwnd, p->inflight, p->unsent, rate, names);
+	output_line("    path %u  srtt %u us  cwnd %u  in flight %u  unsent %u B  rate %s  %s%s", i,
+		    p->srtt_us, p->cwnd, p->inflight, p->unsent, rate, metric, names);
 }
 
 static void print_inputs(const struct trace_line *l)

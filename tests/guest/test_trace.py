@@ -299,6 +299,21 @@ def test_text(lab):
     assert re.fullmatch(rf"{number} decisions seen, 20 shown, 0 lost", lines[-1])
 
 
+def test_text_has_what_a_policy_measures(lab, _shared):
+    """Of bpf_daps that is what a path was given."""
+    _shared.need("bpf_daps")
+    lab.client.scheduler = "bpf_daps"
+    words = [PROGRAM, "trace", "--limit", "20", "--each-path", "--netns", lab.client.name]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().endswith("is traced\n")
+        with connection(lab) as conn:
+            upload(conn, 1 << 20).finish()
+            text = process.stdout.read()
+    assert re.search(
+        r"^    path \d .* rate [^ ].*  metric [1-9]\d*  [a-z_,]+$", text, re.MULTILINE
+    ), text
+
+
 # --- what stays behind, and what is wrong
 
 

@@ -61,6 +61,15 @@ def test_the_commands_exist_with_these_options(name, tables):
             assert {w[1] for w in words if re.fullmatch(r"-\w", w)} <= letters
 
 
+def test_the_fields_that_the_guide_names_are_there():
+    guide = re.sub(r"\s+", " ", (TOP / "docs/dev/writing-a-scheduler.md").read_text())
+    named = re.search(r"fields that are there to be read, such as `(\w+)` and `(\w+)`", guide)
+    structs = (TOP / "bpf/kernel/structs.h").read_text()
+    (body,) = re.findall(r"^struct tcp_sock \{(.*?)^\}", structs, re.MULTILINE | re.DOTALL)
+    for field in named.groups():
+        assert re.search(rf"\b{field};", body), field
+
+
 def test_what_troubleshooting_quotes_is_what_is_said(said):
     """Headings and lists quote errors; `...` stands for what differs."""
     text = (TOP / "docs/use/troubleshooting.md").read_text()

@@ -117,7 +117,7 @@ def test_a_test_that_is_not_there():
     done = vmtest("test", "vmtest", "nobody.py::test_x")
     assert done.returncode == 2 and done.stdout == ""
     said = "no test 'nobody.py::test_x': neither tests/host nor tests/guest has test_nobody.py"
-    assert said in done.stderr
+    assert said in done.stderr and "`ls tests/host tests/guest`" in done.stderr
 
 
 # names, and what of test_steer.py and test_blest.py of host and guest they mean

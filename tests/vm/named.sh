@@ -22,7 +22,7 @@ find_tests() {
 		if has_test "tests/host/$file" "${test#::}"; then host+=("tests/host/$file$test") found=1; fi
 		if has_test "tests/guest/$file" "${test#::}"; then guests+=("tests/guest/$file$test") found=1; fi
 		[ $found = 1 ] ||
-			usage_error "no test '$name': neither tests/host nor tests/guest has $file${test:+ with ${test#::}}"
+			usage_error "no test '$name': neither tests/host nor tests/guest has $file${test:+ with ${test#::}}; \`ls tests/host tests/guest\` shows what there is"
 	done
 }
 

@@ -52,6 +52,13 @@ class PrivateRoot:
         self.top = Path(tempfile.mkdtemp(prefix="root."))
         self.root, self.upper = self.top / "root", self.top / "rw/upper"
         self.mounted = []
+        try:
+            self._build()
+        except BaseException:
+            self.close()
+            raise
+
+    def _build(self):
         for name in ("root", "rw"):
             (self.top / name).mkdir()
         self._mount("-t", "tmpfs", "-o", "mode=0755", "tmpfs", self.top / "rw")
