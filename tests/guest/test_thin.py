@@ -151,10 +151,9 @@ def test_requests_move_when_the_other_path_gets_faster(labs, name):
         asking(conn, 2, 0)
         for when, ms, found in fall(lab, conn, range(160, 79, -8)):
             slowest, fastest = settled(found, when + 1)
-            assert slowest < min(ms, 100) + 3 and fastest > min(ms, 100) - 1, (
-                ms,
-                found,
-            )
+            # where 4 ms lie between them one answer may come by the other
+            worst = max(ms, 100) if abs(ms - 100) < 5 else min(ms, 100)
+            assert slowest < worst + 3 and fastest > min(ms, 100) - 1, (ms, found)
         sent = [s["counters"]["bytes_sent"] for s in of_client(conn)["subflows"]]
         asking(conn, 1, 0)
         after = [s["counters"]["bytes_sent"] for s in of_client(conn)["subflows"]]
