@@ -34,7 +34,7 @@ class Path:
     loss_to: str = ""  # loses only towards this end
     local: str = ""  # this end's own device holds the rate and the queue, as a WiFi card does
     seed: int | None = None  # of netem's random numbers; None: other ones each time
-    aqm: str = ""  # CODEL: what manages the queue; limit is then without those on their way
+    aqm: str = ""  # tc's name of what manages the queue; limit is then without those on their way
 
     @property
     def goodput(self):

@@ -71,8 +71,9 @@ class PathSpec:
             trunk or self.local or "jitter_ms" in self.raw or "loaded_rtt_ms" in self.raw
         ):
             table.fail("aqm", "not of a trunk, nor with local, jitter_ms or loaded_rtt_ms")
-        if self.local and (self.changes or self.ramp or self.random):
-            table.fail("local", "such a path cannot change")
+        for key in ("local", "aqm"):
+            if getattr(self, key) and (self.changes or self.ramp or self.random):
+                table.fail(key, "such a path cannot change")
         table.end()
 
     def _variation(self, table):

@@ -2,12 +2,11 @@
 """The end of a corked stream comes when its writer closes it, as with TCP (nginx with tcp_nopush)."""
 
 import socket
-import time
 
 import pytest
 from cells import bench_lab, netlab
 from command import ok
-from traffic import connection, info, random_bytes
+from traffic import connection, download, info
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
 
@@ -23,22 +22,12 @@ CLOSES = {
 }
 
 
-def received(sock, size):
-    """All that comes, as soon as it is so many bytes."""
-    data = b""
-    while len(data) < size:
-        data += sock.recv(size - len(data))
-    return data
-
-
 def seconds(conn, close):
-    data = random_bytes(SIZE)
+    """Of a download whose writer closes it, corked."""
     conn.server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
-    begun = time.monotonic()
-    conn.server.sendall(data)
+    transfer = download(conn, SIZE).written()
     close(conn.server)
-    assert received(conn.client, SIZE) == data
-    taken = time.monotonic() - begun
+    taken = transfer.finish().seconds
     assert conn.client.recv(1) == b""
     return taken
 

@@ -35,9 +35,9 @@ def sent_twice(conn):
 
 
 @contextlib.contextmanager
-def in_the_middle(lab, conn, victim, how="loss"):
+def in_the_middle(lab, conn, victim):
     """An upload whose path `victim` dies when a fifth has arrived."""
-    with lab.outage(victim, how) as (kill, _):
+    with lab.outage(victim, "loss") as (kill, _):
         transfer = upload(conn, SIZE).reached(0.2)
         kill()
         yield transfer
@@ -60,9 +60,7 @@ def test_with_checksums(lab, victim):
 def test_the_end_of_the_stream(lab, victim):
     """It comes with the last data, of which nothing may be sent any more."""
     with connection(lab) as conn, lab.outage(victim, "loss") as (kill, _):
-        transfer = upload(conn, SIZE)
-        transfer.threads[0].join(30)  # all is in the buffer, or on its way
-        transfer.reached(0.5)
+        transfer = upload(conn, SIZE).written().reached(0.5)
         kill()
         conn.client.close()
         transfer.finish()

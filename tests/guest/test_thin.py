@@ -150,10 +150,12 @@ def test_requests_move_when_the_other_path_gets_faster(labs, name):
     with thin(lab, name=name) as conn:
         asking(conn, 2, 0)
         for when, ms, found in fall(lab, conn, range(160, 79, -8)):
-            slowest, fastest = settled(found, when + 1)
-            # where 4 ms lie between them one answer may come by the other
-            worst = max(ms, 100) if abs(ms - 100) < 5 else min(ms, 100)
-            assert slowest < worst + 3 and fastest > min(ms, 100) - 1, (ms, found)
+            times = sorted(seconds * 1000 for at, seconds in found if at >= when + 1)
+            assert len(times) >= 5, found
+            # where 4 ms lie between them one answer of bpf_auto may come by the other: one time in eight
+            if name == "bpf_auto" and abs(ms - 100) < 5 and times[-1] < max(ms, 100) + 3:
+                times.pop()
+            assert times[-1] < min(ms, 100) + 3 and times[0] > min(ms, 100) - 1, (ms, found)
         sent = [s["counters"]["bytes_sent"] for s in of_client(conn)["subflows"]]
         asking(conn, 1, 0)
         after = [s["counters"]["bytes_sent"] for s in of_client(conn)["subflows"]]

@@ -220,6 +220,12 @@ class Transfer:
         assert not self.errors, self.errors
         return self
 
+    def written(self, seconds=60):
+        """All of it is the connection's: in its buffer, on its way, or there."""
+        self.threads[0].join(seconds)
+        assert not self.threads[0].is_alive() and not self.errors, (str(self), self.errors)
+        return self
+
     def finish(self, seconds=60):
         """All of it arrived, as it was sent, and is acknowledged."""
         try:

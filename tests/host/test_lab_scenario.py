@@ -192,6 +192,10 @@ def put(*where, value):
             lambda data: data["path"][0].update(aqm="fq_codel", jitter_ms=1),
             "path[0].aqm: not of a trunk, nor with ",
         ),
+        (
+            lambda data: data["path"][0].update(aqm="fq_codel", change=[{"at": 1, "mbit": 2}]),
+            "path[0].aqm: such a path cannot change",
+        ),
         (put("path", 0, "loss_to", value="me"), "path[0].loss_to: 'me' is not"),
         (put("path", 0, "jitter_ms", value=11), "path[0].jitter_ms: more than the delay"),
         (put("path", 0, "name", value="server"), "path[0].name: 'server'"),
