@@ -259,13 +259,13 @@ def test_without_glances(lab):
         trace("--netns", lab.client.name) as every,
         trace("--no-glances", "--netns", lab.client.name) as some,
     ):
-        # a busy guest decides so seldom that there may be room each time
+        # two of some 300 uploads had none, and why is not known; most have more than a hundred
         for _ in range(4):
             with connection(lab) as conn:
                 upload(conn, 1 << 20).finish().acknowledged()
         counts = [traced.end()["seen"] for traced in (every, some)]
     glances = [e.get("glance", False) for e in every.decisions()]
-    assert 0 < sum(glances) < len(glances)
+    assert 0 < sum(glances) < len(glances), every.decisions()[-3:]
     assert not any(e.get("glance") for e in some.decisions())
     assert counts == [len(glances), len(glances) - sum(glances)]
 
