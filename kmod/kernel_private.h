@@ -150,6 +150,9 @@ struct msb_request *msb_pool_get(void);
 void msb_pool_put(struct msb_request *r);
 void msb_pool_put_back(struct msb_request *r);
 
+/* ends.c */
+void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk);
+
 /* rounds.c */
 bool msb_round_is_due(struct mptcp_sock *msk);
 
