@@ -5,7 +5,7 @@
  *
  * All clocks share one probe, which every TCP segment of the machine passes. So it leaves plain
  * TCP alone first, calls no clock but those of the connection's scheduler, and is there only
- * while a clock is.
+ * while a clock is. With it comes the one that sees connections being closed (ends.c).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -48,6 +48,20 @@ static bool msb_is_clock_of(const struct mptcp_sched_clock *clock,
 	return !memcmp(clock->name, sched->name, sizeof(clock->name));
 }
 
+/* Within an RCU read side. */
+bool msb_has_clock(const struct mptcp_sock *msk)
+{
+	const struct mptcp_sched_ops *sched = msb_sched(msk);
+	const struct mptcp_sched_clock *clock;
+
+	list_for_each_entry_rcu(clock, &msb_clocks, list)
+	{
+		if (sched && msb_is_clock_of(clock, sched))
+			return true;
+	}
+	return false;
+}
+
 /* Not inlined: plain TCP has no use for the registers that it takes. */
 static noinline void msb_tick(struct sock *ssk, const struct sk_buff *skb)
 {
@@ -87,6 +101,26 @@ static bool msb_clock_ticks(const struct mptcp_sched_clock *clock)
 	return false;
 }
 
+static int msb_add_probes(void)
+{
+	int err = tracepoint_probe_register(msb_tcp_probe, msb_on_segment, NULL);
+
+	if (err)
+		return err;
+	err = msb_watch_ends();
+	if (err)
+		tracepoint_probe_unregister(msb_tcp_probe, msb_on_segment, NULL);
+	return err;
+}
+
+static void msb_remove_probes(void)
+{
+	msb_forget_ends();
+	tracepoint_probe_unregister(msb_tcp_probe, msb_on_segment, NULL);
+	/* the map's reference to the module goes earlier, and the probes are the module's */
+	tracepoint_synchronize_unregister();
+}
+
 static int msb_clock_reg(void *kdata, struct bpf_link *link)
 {
 	struct mptcp_sched_clock *clock = kdata;
@@ -98,7 +132,7 @@ static int msb_clock_reg(void *kdata, struct bpf_link *link)
 	if (msb_clock_ticks(clock))
 		err = -EEXIST;
 	else if (list_empty(&msb_clocks))
-		err = tracepoint_probe_register(msb_tcp_probe, msb_on_segment, NULL);
+		err = msb_add_probes();
 	if (!err)
 		list_add_tail_rcu(&clock->list, &msb_clocks);
 	mutex_unlock(&msb_clocks_lock);
@@ -112,11 +146,8 @@ static void msb_clock_unreg(void *kdata, struct bpf_link *link)
 
 	mutex_lock(&msb_clocks_lock);
 	list_del_rcu(&clock->list);
-	if (list_empty(&msb_clocks)) {
-		tracepoint_probe_unregister(msb_tcp_probe, msb_on_segment, NULL);
-		/* the map's reference to the module goes earlier, and the probe is the module's */
-		tracepoint_synchronize_unregister();
-	}
+	if (list_empty(&msb_clocks))
+		msb_remove_probes();
 	mutex_unlock(&msb_clocks_lock);
 }
 
@@ -167,20 +198,37 @@ static struct bpf_struct_ops msb_clock_struct_ops = {
 	.owner = THIS_MODULE,
 };
 
-static void msb_look_at(struct tracepoint *tp, void *unused)
+struct msb_search {
+	const char *name;
+	struct tracepoint *found;
+};
+
+static void msb_look_at(struct tracepoint *tp, void *data)
 {
-	if (!strcmp(tp->name, MSB_TRACEPOINT))
-		msb_tcp_probe = tp;
+	struct msb_search *search = data;
+
+	if (!strcmp(tp->name, search->name))
+		search->found = tp;
+}
+
+struct tracepoint *msb_find_tracepoint(const char *name)
+{
+	struct msb_search search = { .name = name };
+
+	for_each_kernel_tracepoint(msb_look_at, &search);
+	if (!search.found)
+		pr_err("this kernel has no tracepoint %s, which the ACK clock takes: it needs CONFIG_TRACEPOINTS\n",
+		       name);
+	return search.found;
 }
 
 int msb_register_clock(void)
 {
-	for_each_kernel_tracepoint(msb_look_at, NULL);
-	if (!msb_tcp_probe) {
-		pr_err("this kernel has no tracepoint " MSB_TRACEPOINT
-		       ", which the ACK clock takes: it needs CONFIG_TRACEPOINTS\n");
+	int err = msb_find_ends();
+
+	msb_tcp_probe = msb_find_tracepoint(MSB_TRACEPOINT);
+	if (err || !msb_tcp_probe)
 		return -ENOENT;
-	}
 	return msb_registered("struct_ops type mptcp_sched_clock",
 			      __register_bpf_struct_ops(&msb_clock_struct_ops));
 }

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Short ends of data that TCP holds back, and when they are pushed. */
+/*
+ * Short ends of data that TCP holds back, and when they are pushed.
+ *
+ * One is the end of a stream. TCP's FIN pushes it (tcp_send_fin()). MPTCP's DATA_FIN goes alone
+ * (mptcp_check_send_data_fin()), so it waits for an acknowledgement by Nagle's rule, and in a
+ * corked socket for TCP's timer. Who closes or shuts down a connection is seen by a tracepoint.
+ */
+#include <linux/tracepoint.h>
 #include <net/mptcp.h>
 #include <net/tcp.h>
+#include <trace/events/sock.h>
 #include "bridge.h"
 #include "kernel_private.h"
+
+#define MSB_TRACEPOINT "inet_sock_set_state"
+
+static struct tracepoint *msb_set_state;
 
 /* Does the segment end with the last that the application wrote? */
 static bool msb_ends_stream(const struct mptcp_sock *msk, struct sk_buff *skb, bool unknown)
@@ -35,45 +47,106 @@ static bool msb_end_is_elsewhere(struct mptcp_sock *msk, const struct sock *ssk)
 	return found;
 }
 
-/* As if the application had TCP_NODELAY on for this once. */
-static void msb_override_nagle(struct mptcp_sock *msk, struct sock *ssk)
+/* Bytes of a short segment that TCP has not sent, though it has all before; or 0. */
+static u32 msb_held(const struct tcp_sock *tp)
+{
+	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+
+	return held < tp->mss_cache ? held : 0;
+}
+
+/* As if the application had TCP_NODELAY on for this once, which goes before its TCP_CORK. */
+static void msb_push(struct sock *ssk)
+{
+	const bool was_off = tcp_sk(ssk)->nonagle & TCP_NAGLE_OFF;
+
+	tcp_sock_set_nodelay(ssk);
+	if (was_off)
+		return;
+	lock_sock(ssk);
+	tcp_sk(ssk)->nonagle &= ~TCP_NAGLE_OFF;
+	release_sock(ssk);
+}
+
+/* Is it the end of the data, to which Nagle's rule is meant to apply, and no copy of it? */
+static bool msb_waits_rightly(struct mptcp_sock *msk, struct sock *ssk)
 {
 	bool ends;
 
 	lock_sock(ssk);
 	ends = msb_ends_stream(msk, tcp_write_queue_tail(ssk), true);
 	release_sock(ssk);
-	if (ends && !msb_end_is_elsewhere(msk, ssk))
-		return;
-	tcp_sock_set_nodelay(ssk);
-	lock_sock(ssk);
-	tcp_sk(ssk)->nonagle &= ~TCP_NAGLE_OFF;
-	release_sock(ssk);
+	return ends && !msb_end_is_elsewhere(msk, ssk);
 }
 
 /*
  * The end of a fragment is a short segment. TCP holds it back and waits for more,
  * by Nagle's rule or while the application has the socket corked (nginx does,
  * until it has written the end of a file); but the more goes to another subflow,
- * and then all of it waits at the receiver. So push it, unless it is the end of
- * the data, to which Nagle's rule is meant to apply, and no copy of it, or, corked,
- * all that is unacknowledged. An application that has closed the connection writes no
- * more, so all goes then, as with TCP's FIN; the core sends its DATA_FIN alone
- * (mptcp_check_send_data_fin()). The application cannot interfere: changing any
- * of these takes the connection's lock.
+ * and then all of it waits at the receiver. So push it, unless that is meant: by Nagle's rule,
+ * or, corked, as it is all that is unacknowledged. An application that has closed the
+ * connection writes no more: all goes then, once all is assigned. The application cannot
+ * interfere: changing any of these takes the connection's lock.
  */
 void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
-	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 	const bool ended = ((struct sock *)msk)->sk_shutdown & SEND_SHUTDOWN;
+	const u32 held = msb_held(tp);
 
-	if (!held || held >= tp->mss_cache || (!ended && msb_unacked(msk) <= held))
+	if (!held || (ended ? msb_has_unsent(msk) : msb_unacked(msk) <= held))
 		return;
-	if (tp->nonagle & TCP_NAGLE_CORK) {
-		tcp_sock_set_cork(ssk, false);
-		tcp_sock_set_cork(ssk, true);
-	} else if (!(tp->nonagle & TCP_NAGLE_OFF)) {
-		msb_override_nagle(msk, ssk);
+	if (ended || tp->nonagle & TCP_NAGLE_CORK ||
+	    (!(tp->nonagle & TCP_NAGLE_OFF) && !msb_waits_rightly(msk, ssk)))
+		msb_push(ssk);
+}
+
+static bool msb_holds_back(struct mptcp_sock *msk)
+{
+	struct list_head *head = msb_conn_list(msk), *pos;
+
+	list_for_each(pos, head)
+	{
+		const struct tcp_sock *tp = tcp_sk(msb_subflow_ssk(msb_subflow_of(pos)));
+
+		if (msb_held(tp) &&
+		    (tp->nonagle & TCP_NAGLE_CORK || !(tp->nonagle & TCP_NAGLE_OFF)))
+			return true;
 	}
+	return false;
+}
+
+/*
+ * Of all sockets, but few go there. The connection's lock is its writer's, who closes it, so the
+ * work that is asked for comes when that is done. Where something is still to be assigned, the
+ * scheduler asks with the last of it.
+ */
+static void msb_on_state(void *unused, const struct sock *sk, const int before, const int state)
+{
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+
+	if ((state != TCP_FIN_WAIT1 && state != TCP_LAST_ACK) || !msb_is_mptcp_sock(sk))
+		return;
+	rcu_read_lock();
+	if (msb_has_clock(msk) && !msb_has_unsent(msk) && msb_holds_back(msk))
+		msb_request_retrans((struct sock *)sk);
+	rcu_read_unlock();
+}
+
+int msb_watch_ends(void)
+{
+	check_trace_callback_type_inet_sock_set_state(msb_on_state);
+	return tracepoint_probe_register(msb_set_state, msb_on_state, NULL);
+}
+
+/* tracepoint_synchronize_unregister() is the caller's. */
+void msb_forget_ends(void)
+{
+	tracepoint_probe_unregister(msb_set_state, msb_on_state, NULL);
+}
+
+int msb_find_ends(void)
+{
+	msb_set_state = msb_find_tracepoint(MSB_TRACEPOINT);
+	return msb_set_state ? 0 : -ENOENT;
 }

@@ -108,7 +108,10 @@ const struct bpf_func_proto *msb_get_func_proto(enum bpf_func_id func_id,
 int msb_copy_name(char *dst, const char *src);
 
 /* clock.c */
+struct tracepoint;
 int msb_register_clock(void);
+bool msb_has_clock(const struct mptcp_sock *msk);
+struct tracepoint *msb_find_tracepoint(const char *name);
 
 /* ops.c */
 int msb_reg(void *kdata, struct bpf_link *link);
@@ -151,6 +154,9 @@ void msb_pool_put(struct msb_request *r);
 void msb_pool_put_back(struct msb_request *r);
 
 /* ends.c */
+int msb_find_ends(void);
+int msb_watch_ends(void);
+void msb_forget_ends(void);
 void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk);
 
 /* rounds.c */

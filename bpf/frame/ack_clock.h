@@ -85,8 +85,8 @@ static __always_inline bool mps_clock_is_early(const struct mptcp_sock *msk,
 					       const struct mps_subflow_store *s, __u32 una,
 					       const struct mps_policy *p)
 {
-	/* with its FIN TCP sends a short end; DATA_FIN leaves it to TCP's timer */
-	if (msk->snd_data_fin_enable && mps_holds_back(tp))
+	/* the end of the stream, where it had no room when it was closed or assigned (send.h) */
+	if (msk->snd_data_fin_enable && !mps_pending(msk, msk->snd_nxt) && mps_holds_back(tp))
 		return false;
 	if (mps_is_alone(msk))
 		return true;

@@ -41,6 +41,17 @@ static __always_inline void mps_ask(struct mptcp_sock *msk)
 }
 
 /*
+ * Is this the last that will ever be assigned, and may TCP hold back the end of it? The core's
+ * DATA_FIN pushes nothing; the bridge does, before a pass (kmod/ends.c).
+ */
+static __always_inline bool mps_leaves_short_end(const struct mptcp_sock *msk, __u64 pending,
+						 __u32 bytes)
+{
+	return bytes && bytes >= pending && msk->snd_data_fin_enable &&
+	       (BPF_CORE_READ_BITFIELD(msk, cork) || !BPF_CORE_READ_BITFIELD(msk, nodelay));
+}
+
+/*
  * No memory for the connection's state: data must flow all the same, so take
  * the first subflow that can, as a kernel without a scheduler would.
  */
@@ -167,7 +178,8 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 		v.bytes = st->snap.unit;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (v.bytes && p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))
+	if (mps_leaves_short_end(msk, st->snap.pending, v.bytes) ||
+	    (v.bytes && p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv)))
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
 		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p);

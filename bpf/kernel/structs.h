@@ -151,6 +151,7 @@ struct mptcp_sock {
 	__u64 wnd_end;
 	int snd_burst;
 	bool snd_data_fin_enable;
+	__u8 cork : 1, nodelay : 1; /* as the application has set TCP_CORK and TCP_NODELAY */
 	struct list_head conn_list;
 	struct list_head rtx_queue;
 	struct mptcp_data_frag *first_pending;
