@@ -122,7 +122,7 @@ void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const s
 		m->nr_over = 0;
 		return;
 	}
-	if (!steer_table_look(&s)) {
+	if (steer_table_look(&s)) {
 		steer_table_close(&s);
 		return;
 	}

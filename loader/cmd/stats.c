@@ -32,7 +32,7 @@ static enum exit_code look_take(struct look *l, struct stats *skel)
 	ret = reader_read(&l->reading, skel);
 	for (i = 0; i < l->reading.nr_conns && !l->steered; i++)
 		l->steered = stats_is_steered(&l->reading.conn[i]);
-	if (l->steered && steer_table_look(&l->steer))
+	if (l->steered && !steer_table_look(&l->steer))
 		l->table = l->steer.t;
 	return ret;
 }

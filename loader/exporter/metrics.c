@@ -275,7 +275,7 @@ static void steering(const struct out *o)
 	const struct mps_steer_path *p, *last;
 	unsigned int way;
 
-	if (!steer_table_look(&s))
+	if (steer_table_look(&s))
 		s.t->nr_paths = 0;
 	last = s.t->path + s.t->nr_paths;
 	family(o, GAUGE, "steer_period_bytes", "bytes of the path's account in this period");

@@ -64,7 +64,7 @@ static void print_stats(const struct ui_look *l)
 	struct steer_table s;
 
 	stats_delta_make(&r.delta, l->now, l->before, NULL);
-	if (steered && steer_table_look(&s))
+	if (steered && !steer_table_look(&s))
 		r.delta.steer = s.t;
 	stats_round_print(&r, r.delta.nr);
 	if (steered)
@@ -76,7 +76,7 @@ static void print_accounts(void)
 {
 	struct steer_table s;
 
-	if (steer_table_look(&s)) {
+	if (!steer_table_look(&s)) {
 		show_accounts(&s);
 		output_num(output_root(), "generation", s.t->generation);
 	} else {

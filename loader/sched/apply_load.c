@@ -83,8 +83,8 @@ static enum exit_code reload_steer(const struct apply *a, const struct config_li
 	if (!kept.tables && !a->tables)
 		return fail(EX_FAILED,
 			    "write them to [paths] and [rules], or unload it with --force first",
-			    "the rules and paths of what is loaded would be lost: it is of another "
-			    "version");
+			    "the rules and paths of what is loaded would be lost: %s",
+			    steer_table_why(kept.err));
 	signals_hold(&before);
 	ret = reload_line(l);
 	if (ret == EX_OK)

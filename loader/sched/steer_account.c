@@ -11,6 +11,7 @@
 #include "state/steer_period.h"
 
 #define HINT_FOREIGN "it is written by this command alone: move it away to begin anew"
+#define LOST "what the paths' accounts have counted since they were saved is lost: "
 #define HINT_DISK "see to it that it can be written; what is counted stays in the kernel"
 
 /* The machine's, not that of whoever runs the command: a period is the same for all of them. */
@@ -243,18 +244,23 @@ enum exit_code steer_accounts_save(const struct steer_table *s)
 	return err ? unreadable(err) : EX_OK;
 }
 
-int steer_accounts_save_loaded(void)
+void steer_accounts_save_loaded(void)
 {
 	struct steer_table *s = calloc(1, sizeof(*s));
-	int err = 0;
+	int err;
 
 	if (!s)
 		out_of_memory();
-	if (steer_table_look(s) && s->t->nr_paths)
-		err = save(s);
+	err = steer_table_look(s);
+	if (err && err != -ENOENT)
+		output_note(LOST "%s%s", steer_table_why(err),
+			    err == -EPROTO ? ". `" PROGRAM " steer account save` before an update "
+					     "keeps them"
+					   : "");
+	else if (!err && s->t->nr_paths && save(s))
+		output_note(LOST STEER_STATE_FILE " cannot be read or written");
 	steer_table_close(s);
 	free(s);
-	return err;
 }
 
 enum exit_code steer_accounts_reset(struct steer_table *s, const char *name)

@@ -16,8 +16,8 @@ bool steer_accounts_look(struct steer_table *s);
 
 /* Those of s->t, to the file. */
 enum exit_code steer_accounts_save(const struct steer_table *s);
-/* The same of what is loaded, if it is: 0 or a negative errno. */
-int steer_accounts_save_loaded(void);
+/* The same of what is loaded, if it is. Where that cannot be done a note says what is lost. */
+void steer_accounts_save_loaded(void);
 
 /* In s->t that path's begins anew, or, NULL, those of all. */
 enum exit_code steer_accounts_reset(struct steer_table *s, const char *name);

@@ -10,7 +10,8 @@ void steer_keep(struct steer_kept *k)
 	struct steer_table s;
 
 	k->tables = NULL;
-	if (steer_table_look(&s)) {
+	k->err = steer_table_look(&s);
+	if (!k->err) {
 		k->tables = s.t;
 		s.t = NULL;
 	}

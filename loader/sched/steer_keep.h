@@ -7,7 +7,8 @@
 #include "sched/steer_table.h"
 
 struct steer_kept {
-	struct mps_steer_table *tables; /* NULL: they cannot be read */
+	struct mps_steer_table *tables; /* NULL: they cannot be read, */
+	int err;			/* and why */
 	__u64 option[STEER_OPTIONS_MAX];
 	unsigned int nr_options;
 };

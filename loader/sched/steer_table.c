@@ -16,6 +16,8 @@
 /* A reader that is slower than so many writers in a row will not get there. */
 #define MAX_LOOKS 100
 
+#define NSEC_PER_SEC 1000000000ULL
+
 static int find_map(const struct sched *s, __u32 type, __u32 value_size, const char *name)
 {
 	struct bpf_map_info info;
@@ -119,6 +121,21 @@ static int read_both(struct steer_table *s)
 	return err;
 }
 
+/* 0: nobody can tell. */
+static long long load_time(__u32 prog_id)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 len = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(prog_id);
+
+	if (fd < 0)
+		return 0;
+	if (bpf_prog_get_info_by_fd(fd, &info, &len))
+		info.load_time = 0;
+	close(fd);
+	return (long long)(info.load_time / NSEC_PER_SEC);
+}
+
 /* Is the scheduler loaded? */
 static bool find(struct steer_table *s)
 {
@@ -132,7 +149,9 @@ static bool find(struct steer_table *s)
 	registry_read(&r);
 	sched = registry_find(&r, STEER_SCHEDULER);
 	s->map = s->slots = -1;
+	s->loaded = 0;
 	if (sched) {
+		s->loaded = load_time(sched->prog_id[0]);
 		s->map = find_map(sched, BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(__u32), MPS_STEER_MAP);
 		s->slots = find_map(sched, BPF_MAP_TYPE_ARRAY, sizeof(s->slot[0]),
 				    MPS_STEER_SLOTS_MAP);
@@ -154,9 +173,16 @@ int steer_map(const char *name, __u32 type, __u32 value_size)
 	return fd;
 }
 
-bool steer_table_look(struct steer_table *s)
+int steer_table_look(struct steer_table *s)
 {
-	return find(s) && s->map >= 0 && !read_both(s);
+	if (!find(s))
+		return -ENOENT;
+	return s->map < 0 ? -EPROTO : read_both(s);
+}
+
+const char *steer_table_why(int err)
+{
+	return err == -EPROTO ? "what is loaded is of another version" : strerror(-err);
 }
 
 enum exit_code steer_table_open(struct steer_table *s)

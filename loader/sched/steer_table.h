@@ -10,13 +10,19 @@
 struct steer_table {
 	int map;		     /* the outer one */
 	int slots;		     /* map of accounts */
+	long long loaded;	     /* when the scheduler was, in seconds since the boot */
 	struct mps_steer_table *t;   /* as it is, then as it is to be */
 	struct mps_steer_table *was; /* as it is */
 	struct mps_steer_slot slot[MPS_STEER_SLOTS];
 };
 
-/* Without an error where there are none. The caller closes it in any case. */
-bool steer_table_look(struct steer_table *s);
+/*
+ * 0, or a negative errno without an error: -ENOENT: the scheduler is not loaded; -EPROTO: its
+ * tables are of another version. The caller closes it in any case.
+ */
+int steer_table_look(struct steer_table *s);
+/* Why it cannot be read, of one that is loaded. */
+const char *steer_table_why(int err);
 
 /* Of what is loaded, empty where nobody has written any. The caller closes it in any case. */
 enum exit_code steer_table_open(struct steer_table *s);

@@ -16,7 +16,6 @@
 #include "sched/reinject.h"
 #include "sched/release.h"
 #include "sched/steer_account.h"
-#include "sched/steer_state.h"
 #include "sched/unload.h"
 #include "sched/usage.h"
 
@@ -149,15 +148,6 @@ static void note_namespaces(struct usage *u, const char *name)
 			    users);
 }
 
-/* Of paths, as far as they are counted: what live connections send afterwards is not. */
-static void save_accounts(const char *name)
-{
-	if (!strcmp(name, STEER_SCHEDULER) && steer_accounts_save_loaded())
-		output_note(
-			"what its paths' accounts have counted since they were saved is lost: " STEER_STATE_FILE
-			" cannot be read or written");
-}
-
 static enum exit_code unload_pinned(struct usage *u, const struct sched *s, const char *name)
 {
 	const __u32 map = s ? s->map_id : 0;
@@ -167,7 +157,9 @@ static enum exit_code unload_pinned(struct usage *u, const struct sched *s, cons
 	enum exit_code ret;
 	output_t *item;
 
-	save_accounts(name);
+	/* as far as they are counted: what live connections send afterwards is not */
+	if (!strcmp(name, STEER_SCHEDULER))
+		steer_accounts_save_loaded();
 	ret = remove_pins(name);
 
 	if (ret != EX_OK)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """apply: steering's tables as [paths] and [rules] of the file say."""
 
+import re
+
 import pytest
 from command import ok, sched
+from conftest import TOP
 from tables import ACCOUNTS, NAME, lines, steer
 from test_apply import apply, conf, own, told, values
 from test_registration import INSTALLED
@@ -169,3 +172,21 @@ def test_the_old_one_goes_when_the_new_one_is_taken(conf, tmp_path, suffix):
         ("use in", True),
     ]
     assert values("bpf_rr")["copy"] == 0
+
+
+def test_what_another_version_has_loaded_is_not_lost_in_silence(
+    none_loaded, conf, tmp_path, suffix
+):
+    """Its tables cannot be read, which is not as if it were not loaded."""
+    other = tmp_path / "other.bpf.o"
+    built = (INSTALLED / f"{NAME}{suffix}").read_bytes()
+    (name,) = re.findall(rb'MPS_STEER_MAP "(\w+)"', (TOP / "include/state/steer.h").read_bytes())
+    assert name in built
+    other.write_bytes(built.replace(name, name[:-1] + b"0"))
+    ok("load", other, "--set", "copy=0")
+    why = "what is loaded is of another version"
+    result = sched("--json", "apply", "--config", conf(f"[load]\n{NAME} =\n"))
+    assert result.code == 1 and f"would be lost: {why}" in result.error["reason"]
+    assert values(NAME)["copy"] == 0, "it stays"
+    (note,) = [n for n in ok("unload", NAME)["notes"] if "is lost" in n]
+    assert why in note and "account save" in note

@@ -90,10 +90,18 @@ char *read_most(int fd, size_t limit, size_t *len)
 static struct mps_steer_table tables[2];
 static struct steer_table s = { .t = &tables[0], .was = &tables[1] };
 
-bool steer_table_look(struct steer_table *look)
+/* What steer_table_look() says, for the test to change. */
+int look_err;
+
+int steer_table_look(struct steer_table *look)
 {
 	*look = s;
-	return true;
+	return look_err;
+}
+
+const char *steer_table_why(int err)
+{
+	return strerror(-err);
 }
 
 void steer_table_close(struct steer_table *look)
@@ -162,9 +170,10 @@ int save_all(void)
 	return steer_accounts_save(&s);
 }
 
-int save_at_unload(void)
+void save_at_unload(void)
 {
-	return steer_accounts_save_loaded();
+	begin();
+	steer_accounts_save_loaded();
 }
 
 int reset(const char *name)

@@ -56,9 +56,22 @@ void registry_free(struct registry *r)
 {
 }
 
+bool is_loaded = true;
+
 struct sched *registry_find(struct registry *r, const char *name)
 {
-	return &sched;
+	return is_loaded ? &sched : NULL;
+}
+
+int bpf_prog_get_fd_by_id(__u32 id)
+{
+	return dup(0);
+}
+
+int bpf_prog_get_info_by_fd(int fd, struct bpf_prog_info *info, __u32 *len)
+{
+	info->load_time = 77 * NSEC_PER_SEC;
+	return 0;
 }
 
 int progmaps_open(struct progmaps *m, __u32 prog_id)
@@ -148,6 +161,25 @@ int read_rules(void)
 		     : s.t->nr_rules;
 	steer_table_close(&s);
 	return ret == EX_OK ? nr : -(int)ret;
+}
+
+/* As the commands do that go on without: 0 or a negative errno. */
+int look(void)
+{
+	struct steer_table s;
+	int err;
+
+	inner_fd = -1;
+	err = steer_table_look(&s);
+	if (s.loaded != (is_loaded ? 77 : 0))
+		abort();
+	steer_table_close(&s);
+	return err;
+}
+
+const char *look_why(int err)
+{
+	return steer_table_why(err);
 }
 
 const char *why(void)

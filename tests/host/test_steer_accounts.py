@@ -3,7 +3,9 @@
 
 import calendar
 import ctypes
+import errno
 import os
+import re
 import shutil
 import time
 
@@ -53,8 +55,13 @@ class Machine:
     def reset(self, name=""):
         return self.lib.reset(name.encode())
 
+    def unload(self):
+        """What is said of it."""
+        self.lib.save_at_unload()
+        return self.lib.note().decode()
+
     def boot(self):
-        assert self.lib.save_at_unload() == 0
+        assert self.unload() == ""
         self.lib.load()
 
 
@@ -298,9 +305,29 @@ def test_a_file_that_cannot_be_written(machine):
     machine.tables(LTE)
     FOLDER.write_text("")
     assert machine.lib.save_all() == FAILED
-    assert machine.lib.save_at_unload() < 0
+    assert re.search("saved is lost: .*accounts cannot be read or written", machine.unload())
     assert machine.tables() == 0
     FOLDER.unlink()
+
+
+@pytest.mark.parametrize(
+    ("err", "said"),
+    [
+        (errno.ENOENT, ""),  # not loaded
+        (errno.EPROTO, "is lost: .*`mptcp-sched steer account save` before an update"),
+        (errno.EBUSY, f"is lost: {os.strerror(errno.EBUSY)}$"),
+    ],
+)
+def test_tables_that_cannot_be_read(machine, err, said):
+    machine.tables(LTE)
+    looks = ctypes.c_int.in_dll(machine.lib, "look_err")
+    looks.value = -err
+    try:
+        note = machine.unload()
+    finally:
+        looks.value = 0
+    assert bool(note) == bool(said) and re.search(said, note), note
+    assert not FILE.exists()
 
 
 def test_what_has_not_changed_is_not_written(machine):

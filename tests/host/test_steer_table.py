@@ -35,7 +35,7 @@ class Kernel:
 def lib():
     flags = [*TRAPS, "-D_GNU_SOURCE", "-Wno-unused-parameter", f"-I{TOP / 'loader'}"]
     made = make_library("steer_table.c", OUT / "steer_table.so", flags=flags)
-    made.why.restype = ctypes.c_char_p
+    made.why.restype = made.look_why.restype = ctypes.c_char_p
     return made
 
 
@@ -84,6 +84,7 @@ def test_maps_of_others(kernel, name):
     usual = kernel[name]
     kernel[name], why = OTHERS[name]
     assert why in kernel.rules()
+    assert kernel.lib.look() == -errno.EPROTO
     kernel[name] = usual
     assert not kernel["overflows"]
 
@@ -97,3 +98,16 @@ def test_tables_of_others(kernel, table):
 def test_the_limits_are_ours(kernel):
     kernel.lib.fill(1024, 64, 15, 12)
     assert kernel.rules() == 1024
+
+
+def test_not_loaded_is_no_other_version(kernel):
+    loaded = ctypes.c_bool.in_dll(kernel.lib, "is_loaded")
+    loaded.value = False
+    found = kernel.lib.look()
+    loaded.value = True
+    assert found == -errno.ENOENT
+    assert kernel.lib.look() == 0
+    kernel["open_errno"] = errno.EPERM
+    assert kernel.lib.look() == -errno.EPERM
+    assert b"not permitted" in kernel.lib.look_why(-errno.EPERM)
+    assert b"of another version" in kernel.lib.look_why(-errno.EPROTO)
