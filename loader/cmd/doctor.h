@@ -15,7 +15,10 @@ void doctor_row(enum grade grade, const char *what, const char *todo, const char
 void doctor_try_kernel(struct kern *k, double timeout);
 void doctor_try_pins(void);
 
-/* What somebody left: loads that were ended in their midst, namespaces without their scheduler. */
+/*
+ * What somebody left: loads that were ended in their midst, namespaces without their scheduler,
+ * caps whose period nobody ends.
+ */
 void doctor_look_for_remains(void);
 
 #endif /* MPS_DOCTOR_H */

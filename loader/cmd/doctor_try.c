@@ -22,6 +22,7 @@
 #include "sched/leftovers.h"
 #include "sched/object.h"
 #include "sched/pindir.h"
+#include "sched/steer_saver.h"
 
 #define SCHEDULERS "BPF schedulers"
 #define TRIAL_DIR BPFFS "/mptcp-sched-doctor"
@@ -163,6 +164,24 @@ static void look_at_namespaces(struct registry *r)
 	netns_free(&l);
 }
 
+/* Where a path has a cap: somebody has to end its periods. */
+static void look_at_accounts(void)
+{
+	const struct mps_steer_path *p;
+	struct steer_table s;
+
+	if (!steer_table_look(&s) && steer_capped(&s)) {
+		p = steer_saver_misses(&s);
+		if (p)
+			doctor_row(GRADE_WARN, "accounts of paths", HINT_SAVER " each minute",
+				   "path %s has a cap, and nobody ends its period", p->name);
+		else
+			doctor_row(GRADE_OK, "accounts of paths", NULL,
+				   "saved each minute, as far as can be told");
+	}
+	steer_table_close(&s);
+}
+
 void doctor_look_for_remains(void)
 {
 	struct registry r;
@@ -171,4 +190,5 @@ void doctor_look_for_remains(void)
 	look_for_leftovers(&r);
 	look_at_namespaces(&r);
 	registry_free(&r);
+	look_at_accounts();
 }

@@ -11,6 +11,7 @@
 #include "sched/steer_account.h"
 #include "sched/steer_edit.h"
 #include "sched/steer_notes.h"
+#include "sched/steer_saver.h"
 #include "sched/steer_verbs.h"
 
 #define HINT_STEER "`" PROGRAM " help steer` shows how"
@@ -366,7 +367,10 @@ static enum exit_code run(enum verb v, struct request *q)
 	if (ret == EX_OK && actions[v].show)
 		actions[v].show(&s, q);
 	if (ret == EX_OK && actions[v].change)
-		steer_warn(s.t);
+		steer_warn(s.t, &s);
+	/* who runs it each minute does so before the scheduler is loaded, too */
+	if (v == VERB_save_accounts && (ret == EX_OK || !s.loaded))
+		steer_saver_was_here();
 	if (ret == EX_OK)
 		output_num(output_root(), "generation", s.t->generation);
 	steer_table_close(&s);

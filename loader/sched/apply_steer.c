@@ -172,7 +172,7 @@ static enum exit_code put(struct apply *a, struct steer_table *s)
 	for (i = 0; i < nr; i++)
 		apply_finish_row(a, rows[i], ret);
 	if (nr && ret == EX_OK)
-		steer_warn(a->tables);
+		steer_warn(a->tables, s);
 	free(rows);
 	return ret;
 }

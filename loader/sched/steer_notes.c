@@ -6,6 +6,7 @@
 #include "sched/steer_fields.h"
 #include "sched/steer_notes.h"
 #include "sched/steer_objects.h"
+#include "sched/steer_saver.h"
 
 static void warn_covered(const struct mps_steer_table *t)
 {
@@ -126,11 +127,22 @@ void steer_warn_gone(const struct mps_steer_table *t, bool comment)
 	}
 }
 
-void steer_warn(const struct mps_steer_table *t)
+static void warn_unsaved(const struct steer_table *s)
+{
+	const struct mps_steer_path *p = steer_saver_misses(s);
+
+	if (p)
+		output_note("nobody saves the accounts each minute, so the period of path %s does "
+			    "not end: " HINT_SAVER,
+			    p->name);
+}
+
+void steer_warn(const struct mps_steer_table *t, const struct steer_table *s)
 {
 	warn_covered(t);
 	warn_weights(t);
 	warn_devices(t);
 	warn_ranks(t);
 	steer_warn_gone(t, false);
+	warn_unsaved(s);
 }

@@ -3,10 +3,10 @@
 #ifndef MPS_STEER_NOTES_H
 #define MPS_STEER_NOTES_H
 
-#include "state/steer.h"
+#include "sched/steer_table.h"
 
-/* Of a table that has been changed. */
-void steer_warn(const struct mps_steer_table *t);
+/* Of a table that has been changed, or would be, and of what is in place now. */
+void steer_warn(const struct mps_steer_table *t, const struct steer_table *s);
 
 /* Cgroups and namespaces of rules that are gone. comment: as a line that `replace` leaves out. */
 void steer_warn_gone(const struct mps_steer_table *t, bool comment);

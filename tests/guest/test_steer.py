@@ -352,6 +352,42 @@ def test_the_tables_go_with_the_scheduler(none_loaded):
     ok("load", NAME)
     steer("rule add mode auto")
     ok("unload", NAME)
+@pytest.fixture
+def saved():
+    """Where `account save` says that it was here; of another clock in some test."""
+    made = Path("/run/mptcp-sched/saved")
+    made.unlink(missing_ok=True)
+    yield made
+    made.unlink(missing_ok=True)
+
+
+def test_a_cap_whose_period_nobody_ends(loaded, file, saved):
+    """As a machine sees it that has been up for a day."""
+    day = ("unshare", "--time", "--fork", "--monotonic", "86400", "--boottime", "86400")
+    rows = file("path name lte cap 1G period month")
+
+    def notes():
+        found = steer(f"replace {rows}", prefix=day).get("notes", [])
+        checks = {c["check"]: c for c in ok("doctor", prefix=day)["checks"]}
+        return found, checks.get("accounts of paths")
+
+    (note,), check = notes()
+    assert "period of path lte does not end" in note and "cron" in note
+    assert check["result"] == "warn" and "path lte" in check["found"]
+    assert "systemctl enable --now mptcp-sched-account.timer" in check["todo"]
+    steer("account save", prefix=day)
+    found, check = notes()
+    assert found == [] and check["result"] == "ok"
+    saved.unlink()
+    rows.write_text("path name lte\n")
+    assert notes() == ([], None)
+
+
+def test_who_saves_before_it_is_loaded_is_known(none_loaded, saved):
+    assert sched("steer", "account", "save").code == FAILED
+    assert saved.exists()
+
+
     ok("load", NAME)
     assert steer("list")["rules"] == []
     ok("unload", NAME)

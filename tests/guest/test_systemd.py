@@ -214,6 +214,7 @@ def accounts_are_saved(machine, root):
     until(lambda: machine.unit(ACCOUNT, "ActiveState") == ["inactive"], 20, "it is done", every=1)
     assert machine.unit(ACCOUNT, "Result", "ExecMainStatus") == ["success", "0"]
     assert "Bytes of MPTCP paths" not in machine.journal(ACCOUNT), "each minute it is silent"
+    machine.run("test", "-s", "/run/mptcp-sched/saved")
 
 
 @pytest.mark.timeout(1200)
