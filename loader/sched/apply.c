@@ -265,7 +265,8 @@ enum exit_code apply_check(struct apply *a)
 	if (pindir_out_of_sight())
 		return fail(EX_FAILED, "run it outside of that", "%s", PINS_OUT_OF_SIGHT);
 	a->name = calloc(a->config.nr + 1, sizeof(*a->name));
-	if (!a->name)
+	a->left_out = calloc(a->config.nr + 1, sizeof(*a->left_out));
+	if (!a->name || !a->left_out)
 		return fail(EX_FAILED, NULL, "out of memory");
 	for (kind = 0; ret == EX_OK && kind < NR_CONFIG_KINDS; kind++)
 		ret = each_line(a, kind, kinds[kind].check, true);
@@ -291,6 +292,7 @@ enum exit_code apply_all(struct apply *a)
 void apply_free(struct apply *a)
 {
 	free(a->name);
+	free(a->left_out);
 	free(a->tables);
 	config_free(&a->config);
 }

@@ -15,7 +15,8 @@ struct apply {
 	struct kern kern;
 	char (*name)[MPS_NAME_LEN];	/* of each line of [load], as it registers */
 	struct mps_steer_table *tables; /* of [paths] and [rules]; NULL: they say nothing */
-	bool tables_wrong;		/* a row of them is about what is not there */
+	bool tables_wrong;		/* a row of them cannot be read */
+	bool *left_out;			/* of each line: a rule about what is not there yet */
 	output_t *changes;
 	unsigned int nr, nr_done;
 };

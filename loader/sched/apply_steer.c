@@ -23,49 +23,89 @@ static unsigned int words_of(const struct config_line *l, const char **word)
 	return nr;
 }
 
-/* read: steer_read(), or steer_read_form(). */
-static enum exit_code add_row(struct apply *a, const struct config_line *l, steer_reader *read)
+static struct mps_steer_table *tables_of(struct apply *a)
 {
-	const char *word[MAX_SETS + 2];
-	const unsigned int nr = words_of(l, word);
-	struct mps_steer_rule rule;
-	struct mps_steer_path path;
-	enum exit_code ret;
-	unsigned int number;
-
 	if (!a->tables)
 		a->tables = calloc(1, sizeof(*a->tables));
 	if (!a->tables)
 		out_of_memory();
-	if (l->kind == CONFIG_PATHS) {
-		ret = read(&steer_path_kind, EX_FAILED, &path, word, nr);
-		return ret == EX_OK ? steer_add_path(a->tables, &path) : ret;
-	}
-	ret = read(&steer_rule_kind, EX_FAILED, &rule, word, nr);
-	return ret == EX_OK ? steer_add_rule(a->tables, &rule, 0, &number) : ret;
+	return a->tables;
+}
+
+static enum exit_code add_path(struct apply *a, const struct config_line *l)
+{
+	const char *word[MAX_SETS + 2];
+	const unsigned int nr = words_of(l, word);
+	struct mps_steer_path path;
+	enum exit_code ret = steer_read(&steer_path_kind, EX_FAILED, &path, word, nr);
+
+	return ret == EX_OK ? steer_add_path(tables_of(a), &path) : ret;
+}
+
+/* What it names may come with another unit: until then no connection can match it. */
+static void leave_out(struct apply *a, const struct config_line *l, const struct steer_why *why)
+{
+	char place[300];
+
+	a->left_out[l - a->config.line] = true;
+	output_note("%s: the rule matches nothing yet: %s; `" PROGRAM " apply` again when it is "
+		    "there",
+		    config_place(&a->config, l->line, place, sizeof(place)), why->text);
+}
+
+/* checked: what is wrong with it on any machine has been said. */
+static enum exit_code add_rule(struct apply *a, const struct config_line *l, bool checked)
+{
+	const char *word[MAX_SETS + 2];
+	const unsigned int nr = words_of(l, word);
+	struct mps_steer_rule rule;
+	struct steer_why absent;
+	enum exit_code ret;
+	unsigned int number;
+
+	ret = steer_read_here(&steer_rule_kind, EX_FAILED, &rule, word, nr, &absent);
+	if (ret != EX_OK)
+		return ret;
+	if (!checked || absent.code == EX_OK)
+		return steer_add_rule(tables_of(a), &rule, 0, &number);
+	/* what may not be looked at may well be there */
+	if (absent.code != EX_FAILED)
+		return fail(absent.code, absent.hint, "%s", absent.text);
+	leave_out(a, l, &absent);
+	return EX_OK;
 }
 
 /* A cgroup or a namespace may come with another unit: that is no error of the file. */
 enum exit_code apply_check_row(struct apply *a, const struct config_line *l)
 {
-	return add_row(a, l, steer_read_form);
+	return l->kind == CONFIG_PATHS ? add_path(a, l) : add_rule(a, l, false);
 }
 
-/* The line of the n-th row, from 0 on. */
+/* The line of the n-th row in the tables, from 0 on. */
 static const struct config_line *line_of(const struct apply *a, enum config_kind kind,
 					 unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < a->config.nr; i++)
-		if (a->config.line[i].kind == kind && !n--)
+		if (a->config.line[i].kind == kind && !a->left_out[i] && !n--)
+			return &a->config.line[i];
+	return NULL;
+}
+
+static const struct config_line *first_of(const struct apply *a, enum config_kind kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->config.nr; i++)
+		if (a->config.line[i].kind == kind)
 			return &a->config.line[i];
 	return NULL;
 }
 
 static const struct config_line *first_row(const struct apply *a)
 {
-	return line_of(a, CONFIG_PATHS, 0) ?: line_of(a, CONFIG_RULES, 0);
+	return first_of(a, CONFIG_PATHS) ?: first_of(a, CONFIG_RULES);
 }
 
 enum exit_code apply_row(struct apply *a, const struct config_line *l)
@@ -74,8 +114,8 @@ enum exit_code apply_row(struct apply *a, const struct config_line *l)
 
 	/* what the check has read goes */
 	if (l == first_row(a))
-		memset(a->tables, 0, sizeof(*a->tables));
-	ret = add_row(a, l, steer_read);
+		memset(tables_of(a), 0, sizeof(*a->tables));
+	ret = l->kind == CONFIG_PATHS ? add_path(a, l) : add_rule(a, l, true);
 	a->tables_wrong |= ret != EX_OK;
 	return ret;
 }

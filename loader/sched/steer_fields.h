@@ -131,11 +131,11 @@ extern const struct steer_kind steer_rule_kind, steer_path_kind;
  * Reads a row of that many words. Where it fails, the error names the field. usage: the code for
  * words that no machine would take.
  */
-typedef enum exit_code steer_reader(const struct steer_kind *k, enum exit_code usage, void *row,
-				    const char *const *word, unsigned int nr);
-steer_reader steer_read;
-/* The same, but for values that are right and not there: their fields are left out. */
-steer_reader steer_read_form;
+enum exit_code steer_read(const struct steer_kind *k, enum exit_code usage, void *row,
+			  const char *const *word, unsigned int nr);
+/* The same, but what is right and not there is left out. *absent: why, or its code is EX_OK. */
+enum exit_code steer_read_here(const struct steer_kind *k, enum exit_code usage, void *row,
+			       const char *const *word, unsigned int nr, struct steer_why *absent);
 
 /* The row as it is read. */
 const char *steer_write(const struct steer_kind *k, const void *row, char *buf, size_t size);

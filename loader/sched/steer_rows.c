@@ -36,7 +36,7 @@ struct reading_row {
 	enum exit_code usage;
 	void *row;
 	bool asked;
-	bool form; /* what is not there does not matter */
+	struct steer_why *absent; /* or NULL: what is not there is an error */
 	unsigned int seen;
 };
 
@@ -52,8 +52,10 @@ static enum exit_code read_value(struct reading_row *r, const struct steer_field
 	r->seen |= bit;
 	if (r->asked ? f->ask(r->row, value, &why) : f->read(r->row, value, &why))
 		return EX_OK;
-	if (r->form && why.code != EX_USAGE)
+	if (r->absent && why.code != EX_USAGE) {
+		*r->absent = why;
 		return EX_OK;
+	}
 	snprintf(hint, sizeof(hint), "%s %s: %s", f->name, f->value, f->text);
 	return fail(why.code == EX_USAGE ? r->usage : why.code, why.hint ?: hint, "%s: %s", f->name,
 		    why.text);
@@ -100,11 +102,12 @@ enum exit_code steer_read(const struct steer_kind *k, enum exit_code usage, void
 	return read_row(&r, word, nr);
 }
 
-enum exit_code steer_read_form(const struct steer_kind *k, enum exit_code usage, void *row,
-			       const char *const *word, unsigned int nr)
+enum exit_code steer_read_here(const struct steer_kind *k, enum exit_code usage, void *row,
+			       const char *const *word, unsigned int nr, struct steer_why *absent)
 {
-	struct reading_row r = { .k = k, .usage = usage, .row = row, .form = true };
+	struct reading_row r = { .k = k, .usage = usage, .row = row, .absent = absent };
 
+	absent->code = EX_OK;
 	return read_row(&r, word, nr);
 }
 

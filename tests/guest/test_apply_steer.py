@@ -94,25 +94,54 @@ def test_what_the_file_does_not_mention_stays(conf):
         ("uid nobody-of-that-name mode bpf_rr", "no such user"),
     ],
 )
-def test_what_is_not_there_yet_keeps_the_tables_and_nothing_else(conf, rule, why):
+def test_what_is_not_there_yet_matches_nothing(conf, rule, why):
+    """The rule is left out, and all else is done; each line is still told by its own number."""
     apply(conf(TEXT))
     path = conf(
-        f"[load]\nbpf_minrtt =\n[rules]\nrule = mode auto\nrule = {rule}\n[root]\nscheduler = bpf_minrtt\n"
+        f"[rules]\nrule = mode auto\nrule = {rule}\nrule = mark 0x7 mode bpf_rr\n"
+        "[root]\nscheduler = bpf_minrtt\n"
     )
-    result = sched("--json", "apply", "--config", path)
-    assert result.code == 1
-    assert f"{path}:5" in result.error["operation"] and why in result.error["reason"]
-    assert rows() == LINES
+    done = apply(path)
+    (note,) = [n for n in done["notes"] if "matches nothing yet" in n]
+    assert note.startswith(f"{path}:3: ") and why in note
+    assert rows() == "rule mode auto\nrule mark 0x7 mode bpf_rr\n"
     assert own() == "bpf_minrtt"
-    assert [c["done"] for c in result.data["changes"]] == [True, True]
+    assert all(c["done"] for c in done["changes"])
+    assert ("add", "rule 1", 2) in [(c["change"], c["object"], c["line"]) for c in done["changes"]]
+    again = apply(path)
+    assert told(again) == [] and note in again["notes"]
 
 
 def test_a_first_apply_where_one_is_not_there(conf):
-    """Nothing to replace, and nothing is loaded for it."""
+    """What it is to match comes with the next one."""
     path = conf("[rules]\nrule = cgroup /nowhere mode bpf_rr\n[root]\nscheduler = bpf_minrtt\n")
-    result = sched("--json", "apply", "--config", path)
-    assert result.code == 1
-    assert told(result.data) == [("load", "bpf_minrtt"), ("use in", "the root namespace")]
+    done = apply(path)
+    assert told(done) == [
+        ("load", NAME),
+        ("load", "bpf_minrtt"),
+        ("use in", "the root namespace"),
+    ]
+    assert rows() == ""
+
+
+def test_a_rule_comes_with_its_cgroup(conf):
+    """Whenever that is made, and made anew."""
+    made = Cgroup()
+    path = conf(f"[rules]\nrule = cgroup {made.name} mode bpf_rr\nrule = mode auto\n")
+    whole = f"rule cgroup {made.name} mode bpf_rr\nrule mode auto\n"
+    made.close()
+    apply(path)
+    assert rows() == "rule mode auto\n"
+    for _ in range(2):
+        made.path.mkdir()
+        try:
+            done = apply(path)
+            assert ("add", "rule 1") in told(done) and "notes" not in done
+            assert rows() == whole
+            assert steer(f"test cgroup {made.name}")["rule"] == 1
+            assert told(apply(path)) == []
+        finally:
+            made.close()
 
 
 def test_the_last_words_of_a_path_that_is_deleted(conf):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What rules and paths match: each field, with real connections and what the machine has."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -53,28 +54,64 @@ def test_what_a_rule_can_match(loaded, lab):
             assert mode_of(conn) == {"rule": None, "mode": "auto"}, wrong
 
 
-def test_cgroups(loaded, lab):
-    """The socket's own, and any above it."""
-    made = "/sys/fs/cgroup/t-steer", "/sys/fs/cgroup/t-steer/inner", "/sys/fs/cgroup/t-other"
-    for path in made:
-        os.mkdir(path)
+CGROUPS = Path_("/sys/fs/cgroup")
+
+
+@contextlib.contextmanager
+def inside(cgroup):
+    """This process: a socket is of the cgroup in which it is made."""
     home = Path_("/proc/self/cgroup").read_text().split("::")[1].strip()
+    (cgroup / "cgroup.procs").write_text(str(os.getpid()))
     try:
-        with open(f"{made[1]}/cgroup.procs", "w") as f:
-            f.write(str(os.getpid()))
-        with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-            for cgroup, rule in (("t-steer", 1), ("t-steer/inner", 1), ("t-other", None)):
-                steer("rule flush")
-                steer(f"rule add cgroup /{cgroup} mode bpf_rr")
-                assert steer("rule list")["rules"][0]["cgroup"] == f"/{cgroup}"
-                assert mode_of(conn)["rule"] == rule, cgroup
-                assert steer("test cgroup /t-steer/inner")["rule"] == rule, cgroup
-                assert steer(f"test cgroup id:{os.stat(made[1]).st_ino}")["rule"] == rule
+        yield
     finally:
-        with open(f"/sys/fs/cgroup{home}/cgroup.procs", "w") as f:
-            f.write(str(os.getpid()))
-        for path in made[::-1][:1] + made[1::-1]:
-            os.rmdir(path)
+        Path_(f"{CGROUPS}{home}/cgroup.procs").write_text(str(os.getpid()))
+
+
+@pytest.fixture
+def cgroup():
+    """cgroup(name): it is made, and with those in it gone afterwards."""
+    made = []
+
+    def make(name):
+        made.append(CGROUPS / name)
+        made[-1].mkdir()
+        return made[-1]
+
+    yield make
+    for path in reversed(made):
+        if path.exists():
+            path.rmdir()
+
+
+def test_cgroups(loaded, lab, cgroup):
+    """The socket's own, and any above it."""
+    cgroup("t-steer")
+    cgroup("t-other")
+    own = cgroup("t-steer/inner")
+    with inside(own), lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        for name, rule in (("t-steer", 1), ("t-steer/inner", 1), ("t-other", None)):
+            steer("rule flush")
+            steer(f"rule add cgroup /{name} mode bpf_rr")
+            assert steer("rule list")["rules"][0]["cgroup"] == f"/{name}"
+            assert mode_of(conn)["rule"] == rule, name
+            assert steer("test cgroup /t-steer/inner")["rule"] == rule, name
+            assert steer(f"test cgroup id:{os.stat(own).st_ino}")["rule"] == rule
+
+
+def test_a_rule_for_the_cgroup_above_outlives_restarts(loaded, lab, cgroup):
+    """As a slice's does, whose service has a new cgroup each time; one for the service does not."""
+    cgroup("t-slice")
+    cgroup("t-slice/unit")
+    steer("rule add cgroup /t-slice/unit mode bpf_minrtt")
+    steer("rule add cgroup /t-slice mode bpf_rr")
+    with lab.lent(NAME) as lent:
+        lent.endpoints()
+        for rule in (1, 2, 2):
+            with inside(CGROUPS / "t-slice/unit"), connection(lab) as conn:
+                assert mode_of(conn)["rule"] == rule
+            (CGROUPS / "t-slice/unit").rmdir()
+            (CGROUPS / "t-slice/unit").mkdir()
 
 
 def saved(file):

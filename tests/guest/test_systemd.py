@@ -217,6 +217,44 @@ def accounts_are_saved(machine, root):
     machine.run("test", "-s", "/run/mptcp-sched/saved")
 
 
+WEB = "t-web.service"
+# Which cgroup it is in: of its process, and of what runs before that.
+CGROUP_OF = "stat -c %%i /sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)"
+
+
+@pytest.mark.timeout(1200)
+def test_a_slice_stays_and_a_service_can_apply_in_time(boot, root):
+    """What docs/use/containers.md builds on, with its drop-ins. Here cgroups are a container's."""
+    text = (TOP / "docs/use/containers.md").read_text()
+    drop_ins = re.findall(r"```ini\n# systemctl edit (\S+)\n(.*?)```", text, re.DOTALL)
+    assert [unit for unit, _ in drop_ins] == ["nginx", "mptcp-sched", "nginx"]
+    units = root.root / "etc/systemd/system"
+    for number, (unit, drop_in) in enumerate(drop_ins):
+        folder = units / f"{WEB if unit == 'nginx' else APPLY}.d"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number}.conf").write_text(drop_in)
+    (units / WEB).write_text(
+        f"[Service]\nExecStartPre=sh -c '{CGROUP_OF} >/run/before'\nExecStart=sleep infinity\n"
+    )
+    machine = boot(f"[rules]\nrule = cgroup /web.slice/{WEB} mode bpf_rr\nrule = mode auto\n")
+    assert machine.unit(APPLY, "ActiveState", "Result") == ["active", "success"]
+    assert "matches nothing yet" in machine.journal(APPLY)
+    assert [r["text"] for r in machine.sched("steer", "list")["rules"]] == ["mode auto"]
+    slices, services = {machine.run("stat", "-c", "%i", "/sys/fs/cgroup/web.slice").stdout}, set()
+    for turn in range(3):
+        machine.run("systemctl", "restart" if turn < 2 else "start", WEB)
+        cgroup = f"/sys/fs/cgroup{machine.unit(WEB, 'ControlGroup')[0]}"
+        assert cgroup == f"/sys/fs/cgroup/web.slice/{WEB}"
+        service, above = machine.run("stat", "-c", "%i", cgroup, f"{cgroup}/..").stdout.split()
+        assert machine.run("cat", "/run/before").stdout.split() == [service]
+        services.add(service)
+        slices.add(f"{above}\n")
+        if turn:
+            machine.run("systemctl", "stop", WEB)
+    assert len(slices) == 1 and len(services) == 3
+    assert machine.journal(WEB).count("matches nothing yet") == 3, "each start has applied"
+
+
 @pytest.mark.timeout(1200)
 def test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing(boot, root):
     machine = boot("[load]\nbpf_ecf = bta=1\n[root]\nscheduler = bpf_ecf\n")
