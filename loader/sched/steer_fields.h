@@ -164,4 +164,7 @@ void steer_compare(struct steer_compared *c, const struct mps_steer_rule *r,
 bool steer_covers_rule(const struct mps_steer_rule *a, const struct mps_steer_rule *b);
 bool steer_covers_path(const struct mps_steer_path *a, const struct mps_steer_path *b);
 
+/* Is one end of IPv4 and the other of IPv6, so that nothing matches? */
+bool steer_ends_differ(const struct mps_steer_prefixes *ends);
+
 #endif /* MPS_STEER_FIELDS_H */

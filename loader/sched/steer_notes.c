@@ -8,6 +8,21 @@
 #include "sched/steer_objects.h"
 #include "sched/steer_saver.h"
 
+#define OF_TWO_FAMILIES "local and remote are of IPv4 and IPv6, and no connection has both"
+
+/* Both ends of a subflow are of IPv4, or both of IPv6. */
+static void warn_families(const struct mps_steer_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_rules; i++)
+		if (steer_ends_differ(&t->rule[i].ends))
+			output_note("rule %u never matches: " OF_TWO_FAMILIES, i + 1);
+	for (i = 0; i < t->nr_paths; i++)
+		if (steer_ends_differ(&t->path[i].ends))
+			output_note("path %s never matches: " OF_TWO_FAMILIES, t->path[i].name);
+}
+
 static void warn_covered(const struct mps_steer_table *t)
 {
 	unsigned int i, j;
@@ -28,12 +43,24 @@ static void warn_covered(const struct mps_steer_table *t)
 	}
 }
 
+static bool has_mode(const struct mps_steer_table *t, enum mps_steer_mode mode)
+{
+	unsigned int i = 0;
+
+	while (i < t->nr_rules && t->rule[i].mode != mode)
+		i++;
+	return i < t->nr_rules;
+}
+
 static void warn_weights(const struct mps_steer_table *t)
 {
 	unsigned int i, sum = 0;
 
 	for (i = 0; i < t->nr_paths; i++)
 		sum += t->path[i].weight ?: 1;
+	if (t->weighted && !has_mode(t, MPS_STEER_BALANCE))
+		output_note("the weights do nothing yet: that takes a rule, such as "
+			    "`steer rule add mode load-balancing`");
 	if (t->weighted && sum != 100)
 		output_note("the weights make %u in all, not 100: with all paths in use each gets "
 			    "its weight's part of %u",
@@ -139,6 +166,7 @@ static void warn_unsaved(const struct steer_table *s)
 
 void steer_warn(const struct mps_steer_table *t, const struct steer_table *s)
 {
+	warn_families(t);
 	warn_covered(t);
 	warn_weights(t);
 	warn_devices(t);

@@ -226,3 +226,20 @@ bool steer_covers_path(const struct mps_steer_path *a, const struct mps_steer_pa
 	       (a->remote_id == MPS_STEER_ANY_ID || a->remote_id == b->remote_id) &&
 	       !(a->flags & ~b->flags & MPS_STEER_ONLY_BACKUP);
 }
+
+/* IPv4 is a prefix, too (state/steer.h): all of this one is within it and none of the other. */
+static bool differ(const __u64 *a, const __u64 *a_mask, const __u64 *b, const __u64 *b_mask)
+{
+	__u64 v4[2], mask[2], apart;
+	struct steer_why why;
+
+	value_prefix(v4, mask, "0.0.0.0/0", &why);
+	apart = ((b[0] ^ v4[0]) & b_mask[0] & mask[0]) | ((b[1] ^ v4[1]) & b_mask[1] & mask[1]);
+	return covers_words(v4, mask, a, a_mask) && apart;
+}
+
+bool steer_ends_differ(const struct mps_steer_prefixes *ends)
+{
+	return differ(ends->local, ends->local_mask, ends->remote, ends->remote_mask) ||
+	       differ(ends->remote, ends->remote_mask, ends->local, ends->local_mask);
+}

@@ -316,6 +316,12 @@ NOTES = {
     "device": ("path name a device gone0", "there is no device gone0"),
     "ranks": ("rule mode priority", "no path has one but 0"),
     "rank alone": ("path name a id 1 rank 1", "path a does not stand back yet"),
+    "families": (
+        "rule local 192.0.2.1 remote fd00::/8 mode auto",
+        "rule 1 never matches: local and remote are of IPv4 and IPv6",
+    ),
+    "path families": ("path name a local fd00::1 remote 10.0.0.0/8", "path a never matches: local"),
+    "weights alone": ("path name a weight 100\nrule mode priority", "weights do nothing yet"),
     "metered alone": ("path name a id 1\npath name b id 2 metered", "path b does not stand back"),
 }
 
@@ -337,21 +343,15 @@ def test_a_device_has_one_name(loaded):
 
 def test_no_notes_without_reason(loaded, file):
     text = "path name a device lo weight 50\npath name b id 2 rank 1 weight 50\nrule mode priority"
+    balances = "rule dscp ef mode load-balancing"
+    notes = steer(f"replace {file(text)}")["notes"]
+    assert len(notes) == 1 and "load-balancing" in notes[0]
+    text = text.replace("rule", f"{balances}\nrule")
     assert "notes" not in steer(f"replace {file(text)}")
     text = "rule remote 10.1.0.0/16 mode auto\nrule remote 10.0.0.0/8 mode auto"
     assert "notes" not in steer(f"replace {file(text)}")
 
 
-def test_not_loaded(none_loaded):
-    result = sched("--json", "steer", "list")
-    assert result.code == FAILED
-    assert "is not loaded" in result.error["reason"] and "load" in result.error["hint"]
-
-
-def test_the_tables_go_with_the_scheduler(none_loaded):
-    ok("load", NAME)
-    steer("rule add mode auto")
-    ok("unload", NAME)
 @pytest.fixture
 def saved():
     """Where `account save` says that it was here; of another clock in some test."""
@@ -388,6 +388,16 @@ def test_who_saves_before_it_is_loaded_is_known(none_loaded, saved):
     assert saved.exists()
 
 
+def test_not_loaded(none_loaded):
+    result = sched("--json", "steer", "list")
+    assert result.code == FAILED
+    assert "is not loaded" in result.error["reason"] and "load" in result.error["hint"]
+
+
+def test_the_tables_go_with_the_scheduler(none_loaded):
+    ok("load", NAME)
+    steer("rule add mode auto")
+    ok("unload", NAME)
     ok("load", NAME)
     assert steer("list")["rules"] == []
     ok("unload", NAME)

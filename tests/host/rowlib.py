@@ -24,6 +24,7 @@ class Rows:
         self.lib.why.restype = self.lib.hint.restype = ctypes.c_char_p
         self.lib.text_of_cgroup.restype = ctypes.c_char_p
         self.lib.covers.restype = self.lib.object_is_there.restype = ctypes.c_bool
+        self.lib.ends_differ.restype = ctypes.c_bool
         self.code = None
 
     @property

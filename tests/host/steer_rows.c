@@ -256,6 +256,12 @@ bool covers(bool path)
 		    : steer_covers_rule(&rows[0].rule, &rows[1].rule);
 }
 
+/* Are the ends of row 0 of two families? */
+bool ends_differ(bool path)
+{
+	return steer_ends_differ(path ? &rows[0].path.ends : &rows[0].rule.ends);
+}
+
 /* Row 0 against a connection of these words: how the command ends. */
 int compare(const char *line, struct steer_compared *c)
 {

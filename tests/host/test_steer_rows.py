@@ -334,3 +334,26 @@ def test_paths_that_are_covered(rows):
     assert not rows.covers("name a backup", "name b", path=True)
     assert not rows.covers("name a device eth0", "name b device eth1", path=True)
     assert not rows.covers("name a id 1", "name b", path=True)
+
+
+# ends, are they of two families?
+FAMILIES = {
+    "local 192.0.2.1 remote 2001:db8::/32": True,
+    "local 2001:db8::1 remote 10.0.0.0/8": True,
+    "local 0.0.0.0/0 remote fd00::/8": True,
+    "local 192.0.2.1 remote 10.0.0.0/8": False,
+    "local fd00::/8 remote 2001:db8::1": False,
+    "local 192.0.2.1": False,
+    "remote fd00::/8": False,
+    "local 192.0.2.1 remote ::/0": False,  # IPv4 is within it
+    "local ::/64 remote 192.0.2.1": False,
+    "local 192.0.2.1 remote ::ffff:0:0/96": False,
+}
+
+
+@pytest.mark.parametrize("ends", FAMILIES)
+def test_ends_of_two_families(rows, ends):
+    assert rows.read(f"{ends} mode auto")[0] == ""
+    assert rows.lib.ends_differ(False) is FAMILIES[ends]
+    assert rows.read(f"name a {ends}", path=True)[0] == ""
+    assert rows.lib.ends_differ(True) is FAMILIES[ends]
