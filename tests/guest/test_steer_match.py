@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 from pathlib import Path as Path_
@@ -10,6 +11,7 @@ from pathlib import Path as Path_
 import pytest
 import tables
 from command import stats_of
+from conftest import TOP
 from lab import Path, run
 from tables import NAME, lines, steer
 from traffic import connection, download, info, listen, make_socket
@@ -112,6 +114,25 @@ def test_a_rule_for_the_cgroup_above_outlives_restarts(loaded, lab, cgroup):
                 assert mode_of(conn)["rule"] == rule
             (CGROUPS / "t-slice/unit").rmdir()
             (CGROUPS / "t-slice/unit").mkdir()
+
+
+def test_the_document_s_socket_options(loaded, lab):
+    """An application's own wish, by the page's example: its rule is there with the first byte."""
+    text = (TOP / "docs/use/steering.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    steer("rule add dscp ef priority 4 mode bpf_minrtt")
+    steer("rule add dscp ef priority 5 mark 0x20 mode bpf_rr")
+    with lab.lent(NAME), listen(lab) as listener, lab.client.inside():
+        address, port = listener.getsockname()
+        for old, new in (("server.example.net", address), ("443", str(port))):
+            assert example.count(old) == 1
+            example = example.replace(old, new)
+        names = {}
+        exec(example, names)  # noqa: S102
+        with names["sock"] as sock, listener.accept()[0] as peer:
+            sock.sendall(b"x")
+            assert peer.recv(1) == b"x"
+            assert stats_of(info(sock).token)["steer"] == {"rule": 2, "mode": "bpf_rr"}
 
 
 def saved(file):

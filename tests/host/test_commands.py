@@ -61,7 +61,7 @@ def test_no_shell_is_called_otherwise(document):
     """Or its commands would not be seen: a block's language is one of these."""
     text = (TOP / document).read_text()
     fences = re.findall(r"^\s*(?:```|~~~)(.*)$", text, re.MULTILINE)
-    assert set(fences) <= {"", "sh", "c", "ini", "yaml"}
+    assert set(fences) <= {"", "sh", "c", "ini", "python", "yaml"}
     assert fences.count("sh") == len(blocks(document))
 
 
