@@ -2,12 +2,19 @@
 #
 # make                      the command and the schedulers, into build/
 # make kmod KVER=...        the bridge module for an installed headers package
-# make install kmod-install [DESTDIR= PREFIX=/usr/local]; make uninstall
-# make check-host [T=rr]    tests that need no VM, or those of one file; make lint: formatters, linters,
-#                           how long sentences are, spelling
+# make install              the command and the schedulers, below PREFIX=/usr/local; DESTDIR= is for packagers
+# make kmod-install         the bridge module, where modprobe finds it; DESTDIR= as above
+# make uninstall            removes exactly what `make install` made
+# make deb                  Debian's packages, into build/deb: the command, and the bridge for DKMS
+# make rpm                  the same for Fedora, into build/rpm
+# make arch                 the same for Arch Linux, into build/arch
+# make check-host [T=rr]    tests that need no VM, or those of one file
+# make lint                 formatters, linters, how long sentences are, spelling
+# make format               formats C and Python
 # make compile-commands     build/compile_commands.json, by which clangd knows BPF and user-space files
 # make coverage             what the tests run of the decision functions and the parsers; takes clang's runtime
 # make results              which committed results are older than the code that they measure
+# make clean                removes what was built, but no root and no kernel
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
