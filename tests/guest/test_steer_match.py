@@ -2,6 +2,7 @@
 """What rules and paths match: each field, with real connections and what the machine has."""
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -214,10 +215,59 @@ def test_the_mode_is_what_stats_has(loaded, lab):
 def test_ipv6(loaded, labs):
     lab = labs(Path(20, 10), Path(20, 10), v6=True)
     with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
-        for prefix, rule in (("fd99::/64", 1), ("fd98::/64", None), ("10.0.0.0/8", None)):
+        for words, rule in (
+            ("local fd99::/64", 1),
+            ("local fd98::/64", None),
+            ("local 10.0.0.0/8", None),
+            (f"remote {lab.local(1)}", 1),
+            ("remote fd00:1::/64", 1),
+            ("remote fd00:2::/64", None),
+            ("remote 8000::/1", 1),
+            ("remote ::/1", None),
+        ):
             steer("rule flush")
-            steer(f"rule add local {prefix} mode bpf_rr")
-            assert mode_of(conn)["rule"] == rule, prefix
+            steer(f"rule add {words} mode bpf_rr")
+            assert mode_of(conn)["rule"] == rule, words
+
+
+def named(conn):
+    """Which of the server's subflows have a row: by the peer's address, in order."""
+    download(conn, 20_000).finish().acknowledged()
+    found = stats_of(info(conn.server).token)["subflows"]
+    return sorted(s["remote"].rpartition(":")[0].strip("[]") for s in found if s["path"] == "it")
+
+
+def test_paths_of_ipv6(loaded, labs):
+    """By the prefixes of both ends, and not by one of IPv4 that has the same bits."""
+    lab = labs(Path(20, 10), Path(20, 10), v6=True)
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        for words, which in (
+            ("remote fd00:2::/64", [2]),
+            ("remote fd00:2::/32", [2]),
+            ("remote fd00::/16", [1, 2]),
+            (f"remote {lab.local(1)}", [1]),
+            ("local fd99::/64", [1, 2]),
+            ("local fd98::/64 remote fd00::/16", []),
+            ("remote 0.0.0.0/0", []),
+        ):
+            steer("flush")
+            steer(f"path add name it {words}")
+            assert named(conn) == [lab.local(i) for i in which], words
+
+
+def test_dscp_of_ipv6(loaded, labs):
+    """What IP_TOS says of such a socket counts; the kernel knows no IPV6_TCLASS of MPTCP's."""
+    lab = labs(Path(20, 10), v6=True)
+    with lab.lent(NAME) as lent, connection(lent) as conn:
+        steer("rule add dscp ef mode bpf_rr")
+        with pytest.raises(OSError) as refused:
+            conn.server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, 46 << 2)
+        assert refused.value.errno == errno.EOPNOTSUPP
+        assert mode_of(conn)["rule"] is None
+        conn.server.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2)
+        # found anew
+        steer("path add name any")
+        assert mode_of(conn)["rule"] == 1
 
 
 def test_ipv4_in_ipv6(loaded, lab):
