@@ -29,7 +29,7 @@ OF_THE_COMMAND = (
 OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes steer_policies thin"
 # Where a run is brief the newest kernel is asked alone. The bridge's own doors, copies, paths that die
 # and the verifier are not among these.
-AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outage over queue_length random redundant steer_caps tail"
+AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outage over queue_length random redundant steer_caps steer_live tail"
 # Of the tests for every scheduler these have all that any of them asks of a kernel: new data alone,
 # copies of everything, copies of the end, tables. Where several kernels are tested they stand for all
 # on the first, and all others are tested on the last. What the verifier says is each kernel's own.
@@ -54,6 +54,7 @@ NOT_IN_BRIEF = {
     "many::test_thousands": "robustness::test_short_connections_leave_nothing",
     "reinject::test_what_came_ahead_by_the_shorter_way_back": "reinject::test_the_end_comes_earlier",
     "steer::test_stats_reads_no_tables_in_vain": "steer::test_what_is_printed_is_read",
+    "steer_live::test_no_half_of_a_table_is_seen": "steer_modes::test_a_rule_changes_under_way",
     "steer_modes::test_a_path_that_is_fast_again_is_found": "steer_modes::test_every_mode_delivers",
     "systemd::test_a_wrong_file_fails_the_unit_with_its_reason_and_changes_nothing": (
         "apply::test_a_file_that_is_wrong_changes_nothing"

@@ -6,7 +6,7 @@ import contextlib
 import pytest
 from cells import bench_lab, netlab, sent
 from command import stats_of
-from tables import NAME, steer, write
+from tables import NAME, replace, steer
 from traffic import connection, info
 
 KB = 1 << 10
@@ -19,12 +19,7 @@ PAID = netlab.Path("paid", mbit=50, rtt_ms=20).roomy()
 def tables(_shared, tmp_path):
     """tables(line, ...): these lines are the tables."""
     _shared.need(NAME)
-
-    def replace(*lines):
-        file = write(tmp_path, "\n".join(lines) + "\n")
-        return steer(f"replace {file}")
-
-    yield replace
+    yield lambda *lines: replace(tmp_path, lines)
     steer("flush")
 
 

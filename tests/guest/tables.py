@@ -50,3 +50,8 @@ def write(folder, text):
     path = folder / "tables"
     path.write_text(text)
     return path
+
+
+def replace(folder, lines):
+    """These lines are the tables; the file is left in the folder."""
+    return steer(f"replace {write(folder, ''.join(f'{line}\n' for line in lines))}")

@@ -63,7 +63,7 @@ def test_each_has_a_test():
 @pytest.mark.usefixtures("none_loaded", "steer_loaded")
 def test_steering(tmp_path):
     _, listed = the(STEER, "steer list")
-    tables.steer(f"replace {tables.write(tmp_path, ''.join(f'{line}\n' for line in listed))}")
+    tables.replace(tmp_path, listed)
     assert tables.lines().splitlines() == listed
     tests = of(STEER, "steer test")
     assert tests
