@@ -4,14 +4,13 @@
 import contextlib
 import errno
 import os
-import secrets
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import tables
+from cgroups import Cgroup
 from command import PROGRAM, ok, sched, stats_of
 from conftest import TOP
 from lab import run
@@ -23,41 +22,6 @@ pytestmark = pytest.mark.each_kernel
 SOL_MPTCP, MODE = 284, 0x4D53
 MPTCP_INFO = 1
 EXAMPLES = TOP / "contrib" / "option"
-
-
-class Cgroup:
-    """One of this test, below the root."""
-
-    def __init__(self):
-        self.name = f"/t-option-{secrets.token_hex(4)}"
-        self.path = Path(f"/sys/fs/cgroup{self.name}")
-        self.path.mkdir()
-
-    def close(self):
-        self.path.rmdir()
-
-    def enter(self, pid=0):
-        (self.path / "cgroup.procs").write_text(str(pid))
-
-    @contextlib.contextmanager
-    def inside(self):
-        """This process: a socket is of the cgroup in which it is made."""
-        home = Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip()
-        self.enter()
-        try:
-            yield
-        finally:
-            Path(f"/sys/fs/cgroup{home}/cgroup.procs").write_text("0")
-
-    def run(self, *words):
-        return subprocess.run(
-            list(map(str, words)),
-            preexec_fn=self.enter,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
 
 
 @pytest.fixture
