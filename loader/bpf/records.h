@@ -38,8 +38,8 @@ struct mps_conn_rec {
 	__u32 token;
 	__u32 state;
 	__u32 fallback;
-	__u32 begun; /* what is stored is of this connection: mps_is_of() */
-	__u32 reserved;
+	__u32 begun;		      /* what is stored is of this connection: mps_is_of() */
+	__u32 key;		      /* of bpf_steer: mps_greatest_key() */
 	__u64 inflight;		      /* bytes assigned and not acknowledged at data level, now */
 	__u64 pending;		      /* bytes of the application not given to any subflow, now */
 	__u64 notes;		      /* 1 << enum mps_note */

@@ -5,6 +5,7 @@
  * it costs nothing per packet.
  */
 #include "bpf/kernel.h"
+#include "bpf/carries.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -33,6 +34,7 @@ int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
 	if (rec.begun) {
 		rec.notes = store->priv.notes;
 		rec.steer = *mps_steer_state(&store->priv);
+		rec.key = mps_greatest_key(&store->snap);
 		__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
 	}
 	msk_sched(msk, rec.sched);

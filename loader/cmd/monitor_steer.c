@@ -7,7 +7,7 @@
 #include "kernel/kern.h"
 #include "policy/match.h"
 #include "sched/steer_account.h"
-#include "stats/print.h"
+#include "stats/steer.h"
 
 /* --- caps */
 

@@ -11,16 +11,15 @@
 #include "kernel/container.h"
 #include "kernel/netns.h"
 #include "sched/steer_table.h"
-#include "stats/print.h"
 #include "stats/reader.h"
 #include "stats/round.h"
+#include "stats/steer.h"
 
 /* What is read at once. */
 struct look {
 	struct reading reading;
 	struct steer_table steer; /* where some connection is steered */
-	bool steered;
-	const struct mps_steer_table *table; /* or NULL */
+	bool steered, has_tables;
 };
 
 static enum exit_code look_take(struct look *l, struct stats *skel)
@@ -32,8 +31,7 @@ static enum exit_code look_take(struct look *l, struct stats *skel)
 	ret = reader_read(&l->reading, skel);
 	for (i = 0; i < l->reading.nr_conns && !l->steered; i++)
 		l->steered = stats_is_steered(&l->reading.conn[i]);
-	if (l->steered && !steer_table_look(&l->steer))
-		l->table = l->steer.t;
+	l->has_tables = l->steered && !steer_table_look(&l->steer);
 	return ret;
 }
 
@@ -81,7 +79,10 @@ static void show(const struct look *now, const struct look *before, const struct
 
 	stats_delta_make(&r.delta, r.now, before ? &before->reading : NULL, only);
 	netns_names(&namespaces);
-	r.delta.steer = now->table;
+	if (now->has_tables) {
+		r.delta.steer = now->steer.t;
+		r.delta.slot = now->steer.slot;
+	}
 	if (screen_is_on())
 		draw_round(&r);
 	else

@@ -5,8 +5,8 @@
 #include "cli/util.h"
 #include "cmd/steer.h"
 #include "exporter/ui.h"
-#include "stats/print.h"
 #include "stats/round.h"
+#include "stats/steer.h"
 
 enum ui_document ui_find(const char *path)
 {
@@ -64,8 +64,10 @@ static void print_stats(const struct ui_look *l)
 	struct steer_table s;
 
 	stats_delta_make(&r.delta, l->now, l->before, NULL);
-	if (steered && !steer_table_look(&s))
+	if (steered && !steer_table_look(&s)) {
 		r.delta.steer = s.t;
+		r.delta.slot = s.slot;
+	}
 	stats_round_print(&r, r.delta.nr);
 	if (steered)
 		steer_table_close(&s);

@@ -22,6 +22,7 @@ struct stats_delta {
 	double seconds; /* between the readings; 0: there is no earlier one */
 	const struct reading *before;
 	const struct mps_steer_table *steer; /* of bpf_steer, or NULL */
+	const struct mps_steer_slot *slot;   /* with it, MPS_STEER_SLOTS: what was counted */
 };
 
 /* before: NULL, or the earlier one; only: NULL, or the namespace. Both readings must stay. */

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "cli/steer_mode.h"
 #include "kernel/sockets.h"
 #include "stats/print.h"
+#include "stats/steer.h"
 
 /* Ranks: in a narrow terminal what it does now is worth more than what it did. */
 #define SUBFLOW_COLS                                                                      \
@@ -36,48 +36,6 @@ static const struct output_col steered_cols[] = {
 	{ "path", "PATH", OUTPUT_LEFT | OUTPUT_RANK(1) },
 	SUBFLOW_COLS,
 };
-
-bool stats_is_steered(const struct mps_conn_rec *rec)
-{
-	return !strncmp(rec->sched, STEER_SCHEDULER, MPS_NAME_LEN);
-}
-
-static void output_steer(output_t *item, const struct mps_conn_rec *rec)
-{
-	output_t *steer;
-
-	if (!stats_is_steered(rec)) {
-		output_null(item, "steer");
-		return;
-	}
-	steer = output_obj(item, "steer");
-	if (rec->steer.rule)
-		output_num(steer, "rule", rec->steer.rule);
-	else
-		output_null(steer, "rule");
-	output_str(steer, "mode", "%s", steer_mode_name(rec->steer.mode));
-}
-
-static void print_steer(const struct mps_conn_rec *rec)
-{
-	if (stats_is_steered(rec) && rec->steer.rule)
-		output_line("  rule %u, mode %s", rec->steer.rule,
-			    steer_mode_name(rec->steer.mode));
-	else if (stats_is_steered(rec))
-		output_line("  no rule, mode %s", steer_mode_name(rec->steer.mode));
-}
-
-/* The row's name, where it is of the tables as they are now; else NULL. */
-static const char *path_name(const struct stats_delta *d, const struct conn_delta *c,
-			     const struct mps_subflow_rec *rec)
-{
-	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
-
-	if (!stats_is_steered(c->rec) || !d->steer ||
-	    d->steer->generation != c->rec->steer.generation || !row || row > d->steer->nr_paths)
-		return NULL;
-	return d->steer->path[row - 1].name;
-}
 
 static void output_conn_counters(output_t *item, const struct mps_conn_rec *rec)
 {
@@ -122,16 +80,12 @@ static void output_progress(output_t *item, const struct stats_delta *d, const s
 }
 
 static void output_subflow(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
-			   const struct mps_subflow_rec *rec)
+			   const struct mps_subflow_rec *rec, const struct stats_carriers *carriers)
 {
-	const char *path = path_name(d, c, rec);
 	output_t *flags, *counters;
 
 	output_num(item, "id", rec->id);
-	if (path)
-		output_str(item, "path", "%s", path);
-	else
-		output_null(item, "path");
+	stats_output_row(item, d, c, rec);
 	output_num(item, "remote_id", rec->remote_id);
 	output_ends(item, &rec->local, &rec->remote);
 	output_str(item, "state", "%s", state_name(rec->state));
@@ -140,10 +94,7 @@ static void output_subflow(output_t *item, const struct stats_delta *d, const st
 		output_word(flags, "backup");
 	if (rec->stale)
 		output_word(flags, "stale");
-	if (path && rec->store.row & MPS_STEER_ROW_OUT)
-		output_word(flags, "over_rtt");
-	if (path && rec->store.lossy)
-		output_word(flags, "over_loss");
+	stats_output_row_flags(flags, d, c, rec, carriers);
 	if (rec->srtt_us)
 		output_num(item, "srtt_us", rec->srtt_us);
 	else
@@ -257,7 +208,7 @@ static void print_conn(output_t *subflows, const struct stats_delta *d, const st
 		    rec->fallback ? ", fell back to TCP" : "", (unsigned long long)rec->pending,
 		    (unsigned long long)rec->inflight);
 	print_conn_counters(rec, d->seconds > 0 ? c->before : NULL, d->seconds);
-	print_steer(rec);
+	stats_print_steer(d, c);
 	print_notes(rec);
 	output_table(subflows, stats_is_steered(rec) ? steered_cols : subflow_cols, "  ");
 }
@@ -265,6 +216,7 @@ static void print_conn(output_t *subflows, const struct stats_delta *d, const st
 void stats_print_conn(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
 		      const char *netns)
 {
+	const struct stats_carriers carriers = stats_carriers(d, c);
 	const struct mps_conn_rec *rec = c->rec;
 	output_t *subflows;
 	unsigned int i;
@@ -277,7 +229,7 @@ void stats_print_conn(output_t *item, const struct stats_delta *d, const struct 
 	output_flag(item, "fallback", rec->fallback);
 	output_str(item, "family", "%s", rec->local.family == AF_INET6 ? "ipv6" : "ipv4");
 	output_ends(item, &rec->local, &rec->remote);
-	output_steer(item, rec);
+	stats_output_rule(item, rec);
 	output_num(item, "pending", rec->pending);
 	output_num(item, "inflight", rec->inflight);
 	output_conn_counters(item, rec);
@@ -286,7 +238,7 @@ void stats_print_conn(output_t *item, const struct stats_delta *d, const struct 
 	/* the text has a table of them */
 	subflows = json_object_new_array();
 	for (i = 0; i < c->nr_subflows; i++)
-		output_subflow(output_item(subflows), d, c, &c->subflow[i]);
+		output_subflow(output_item(subflows), d, c, &c->subflow[i], &carriers);
 	print_conn(subflows, d, c, netns);
 	if (item)
 		json_object_object_add(item, "subflows", subflows);

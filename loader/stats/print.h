@@ -6,9 +6,6 @@
 #include "cli/output.h"
 #include "stats/delta.h"
 
-/* Has it a rule and a mode, and its subflows rows of paths? */
-bool stats_is_steered(const struct mps_conn_rec *rec);
-
 /* item: NULL where only the text is wanted. */
 void stats_print_conn(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
 		      const char *netns);

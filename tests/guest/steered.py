@@ -36,6 +36,12 @@ def counted(conn):
     return stats_of(info(conn.server).token)
 
 
+def flags(conn):
+    """Of each path, the first one's first."""
+    found = sorted(counted(conn)["subflows"], key=lambda s: s["id"])
+    return [set(s["flags"]) for s in found]
+
+
 def given(conn):
     """Bytes of new data that each path was given, the first one's first."""
     found = counted(conn)

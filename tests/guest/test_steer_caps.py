@@ -13,7 +13,7 @@ import steered
 from cells import bench_lab, netlab
 from command import ok, sched
 from lab import until
-from steered import FREE, KB, MB, PAID, counted, given, served
+from steered import FREE, KB, MB, PAID, counted, flags, given, served
 from tables import ACCOUNTS, NAME, steer
 from test_reconnect import Reused
 from traffic import connection, download, listen, upload
@@ -83,6 +83,8 @@ def test_a_cap_is_kept_to_within_a_window(tables, mode):
         assert 1_000_000 <= used("paid") <= 1_000_000 + window, (account, window)
         assert account["over_cap"] is True
         assert "over_cap" in counted(conn)["notes"]
+        assert "over_cap" in flags(conn)[1] and "over_cap" not in flags(conn)[0]
+        assert (1, used("paid"), 1_000_000) in capped(conn)
         line = sched("steer", "list").out.splitlines()[0]
         assert re.search(r"# 1\.\d\dM of 1M since 20\d\d-\d\d-01, over cap$", line), line
         before = given(conn)
@@ -92,6 +94,12 @@ def test_a_cap_is_kept_to_within_a_window(tables, mode):
         steer("account reset paid")
         download(conn, MB).finish().acknowledged()
         assert given(conn)[1] > before[1]
+
+
+def capped(conn):
+    """What stats says: of each path its number, the bytes of its period and its cap."""
+    found = sorted(counted(conn)["subflows"], key=lambda s: s["id"])
+    return [(i, s["period_bytes"], s["cap"]) for i, s in enumerate(found)]
 
 
 def test_without_a_cap_it_carries(tables):

@@ -3,21 +3,26 @@
 
 import contextlib
 import errno
+import json
 import os
 import re
 import socket
 import subprocess
 from pathlib import Path as Path_
 
+import jsonschema
 import pytest
 import tables
-from command import stats_of
+from command import ok, sched, stats_of
 from conftest import TOP
 from lab import Path, run
 from tables import NAME, lines, steer
 from traffic import connection, download, info, listen, make_socket
 
 file, loaded = tables.file, tables.loaded
+
+
+CAP = "cap 1G period month"
 
 
 def mode_of(conn):
@@ -306,6 +311,40 @@ def test_what_a_path_can_match(loaded, lab):
             found = stats_of(info(conn.server).token)["subflows"]
             ends = [s["remote"].rpartition(":")[0] for s in found if s["path"] == "it"]
             assert sorted(ends) == [lab.local(i) for i in which], words
+
+
+SAID = ("path", "rank", "weight", "metered", "period_bytes", "cap")
+
+
+def said(conn, *keys):
+    """What stats says of each subflow, the first one's first."""
+    found = stats_of(info(conn.server).token)["subflows"]
+    return [tuple(s[k] for k in keys) for s in sorted(found, key=lambda s: s["id"])]
+
+
+def test_what_stats_says_of_paths(loaded, lab):
+    """Shares are wanted by weights where these count; what is not of a row is null."""
+    schema = json.loads((TOP / "docs/reference/stats.schema.json").read_text())
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        steer("path add name one rank 3 weight 30 device nosuch0")
+        steer(f"path add name two rank 7 weight 70 metered remote {lab.local(2)} {CAP}")
+        steer("rule add mode load-balancing")
+        download(conn, 200_000).finish().acknowledged()
+        row = {a["name"]: a["sent"] + a["received"] for a in steer("account show")["accounts"]}
+        nothing = (None,) * len(SAID)
+        assert said(conn, *SAID) == [nothing, ("two", 7, 70, True, row["two"], 1_000_000_000)]
+        jsonschema.Draft202012Validator(schema).validate(ok("stats"))
+        text = sched("stats").out
+        line = f"  path two: rank 7, weight 70, metered, {row['two']} of 1000000000 bytes\n"
+        assert "  rule 1, mode load-balancing\n" + line in text and "path one" not in text
+        steer("flush")
+        steer(f"path add name all remote {lab.local(1)}")
+        steer(f"path add name two remote {lab.local(2)}")
+        download(conn, 20_000).finish().acknowledged()
+        assert said(conn, *SAID) == [(n, 0, None, False, None, None) for n in ("all", "two")]
+        assert (
+            "  no rule, mode auto\n  path all: rank 0\n  path two: rank 0\n" in sched("stats").out
+        )
 
 
 def test_a_backup_of_the_peer_is_a_path(loaded, labs):

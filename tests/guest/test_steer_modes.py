@@ -10,7 +10,8 @@ import time
 import pytest
 import steered
 from cells import netlab
-from steered import FREE, KB, MB, PAID, counted, given, served
+from lab import until
+from steered import FREE, KB, MB, PAID, counted, flags, given, served
 from tables import steer
 from tracer import trace
 from traffic import download
@@ -81,6 +82,27 @@ def test_priority_overflows_where_it_would_be_late(tables):
         assert alone > 3 * MB / FREE.goodput
 
 
+def test_stats_says_that_it_overflows(tables):
+    """The note, and who stands by before and behind it; each rank that helps does not."""
+    last = netlab.Path("last", mbit=20, rtt_ms=30).roomy()
+    rows = (*RANKS, "path name last device last rank 2")
+    tables(*rows, "rule mode priority deadline 700ms")
+    with served(FREE, PAID, last) as (_, conn):
+        chunks(conn, 64 * KB, 2, 0.5)
+        # metered is behind all that is not
+        assert flags(conn) == [set(), {"standby"}, {"standby"}]
+        assert counted(conn)["notes"] == ["standby"]
+        transfer = download(conn, 16 * MB)
+        until(lambda: "overflow" in counted(conn)["notes"], 20, "it overflows")
+        assert "standby" not in flags(conn)[0] | flags(conn)[2], counted(conn)
+        transfer.finish().acknowledged()
+        assert given(conn)[2] > 300 * KB, counted(conn)
+        tables(*rows, "rule mode priority deadline none")
+        chunks(conn, 64 * KB, 2, 0.5)
+        assert flags(conn) == [set(), {"standby"}, {"standby"}]
+        assert counted(conn)["notes"] == ["standby"]
+
+
 @pytest.mark.parametrize("first", [50, 80, 99])
 def test_shares_of_the_bytes(tables, first):
     """Within 2 % over 10 MB."""
@@ -103,6 +125,7 @@ def test_standby_takes_over_and_gives_back(tables):
         download(conn, MB).finish().acknowledged()
         assert given(conn)[1] == 0
         assert "standby" in counted(conn)["notes"]
+        assert flags(conn) == [set(), {"standby"}]
         kill = [f"qdisc change dev free-{end} root netem loss 100% limit 1000" for end in "cs"]
         back = [f"qdisc change dev free-{end} root {FREE.queue()} loss 0%" for end in "cs"]
         with lab.at_once("tc", *kill) as kill, lab.at_once("tc", *back) as revive:
@@ -110,6 +133,7 @@ def test_standby_takes_over_and_gives_back(tables):
             kill()
             transfer.finish().acknowledged()
             assert given(conn)[1] > MB
+            assert flags(conn)[1] == set(), counted(conn)
             revive()
             # until the dead path has been heard of again
             deadline = time.monotonic() + 60
@@ -121,6 +145,7 @@ def test_standby_takes_over_and_gives_back(tables):
                 time.sleep(0.5)
             else:
                 raise AssertionError(counted(conn))
+            assert flags(conn) == [set(), {"standby"}]
 
 
 def test_a_rule_changes_under_way(tables):

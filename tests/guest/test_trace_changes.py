@@ -109,6 +109,23 @@ def test_a_cap_and_the_standby_that_takes_over(tables, fresh):
     check_places(traced)
 
 
+def test_the_next_rank_helps(tables):
+    """Where data would be late on the lowest."""
+    tables(
+        "path name free device free rank 0",
+        "path name paid device paid rank 1",
+        "rule mode priority deadline 700ms",
+    )
+    with served(FREE, PAID) as (lab, conn), trace("--netns", lab.server.name) as traced:
+        download(conn, 64 * KB).finish().acknowledged()
+        assert ("overflow", True) not in told(traced, "note", "note", "holds")
+        download(conn, 4 * MB).finish().acknowledged()
+        assert traced.end()["lost"] == 0
+    assert ("overflow", True) in told(traced, "note", "note", "holds")
+    assert of_path(traced, 1)[:2] == ["stands-by", "may-carry"]
+    check_places(traced)
+
+
 @pytest.mark.each_kernel
 def test_a_penalty(_shared, tmp_path):
     """The slow path has less of its window in the decisions behind it; a recording does without."""
