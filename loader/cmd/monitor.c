@@ -76,7 +76,7 @@ void monitor_with_token(__u32 token)
 	monitor_with("token", text);
 }
 
-static void with_ends(const struct mps_addr *local, const struct mps_addr *remote)
+void monitor_with_ends(const struct mps_addr *local, const struct mps_addr *remote)
 {
 	char text[64];
 
@@ -113,7 +113,7 @@ static void tell_path(const struct pm_event *e, enum monitor_event event)
 	monitor_begin(event);
 	monitor_with_token(e->token);
 	if (e->has_ends)
-		with_ends(&e->local, &e->remote);
+		monitor_with_ends(&e->local, &e->remote);
 	if (e->backup)
 		output_text("  backup");
 	output_flag(output_root(), "backup", e->backup);
@@ -135,7 +135,7 @@ static void on_pm_event(const struct pm_event *e, void *arg)
 		monitor_begin(MONITOR_OPENED);
 		monitor_with_token(e->token);
 		if (e->has_ends)
-			with_ends(&e->local, &e->remote);
+			monitor_with_ends(&e->local, &e->remote);
 		monitor_with("side", e->server ? "server" : "client");
 		monitor_end();
 		break;
@@ -227,7 +227,7 @@ static void tell_fallback(const struct mps_sock_rec *rec)
 {
 	monitor_begin(MONITOR_FALLBACK);
 	monitor_with_token(rec->token);
-	with_ends(&rec->local, &rec->remote);
+	monitor_with_ends(&rec->local, &rec->remote);
 	output_num(output_root(), "pid", rec->pid);
 	output_text("  pid %u", rec->pid);
 	monitor_end();
@@ -274,7 +274,7 @@ static void look_at_path(const struct monitor *m, const struct mps_conn_rec *con
 		return;
 	monitor_begin(rec->stale ? MONITOR_STALE : MONITOR_RECOVERED);
 	monitor_with_token(conn->token);
-	with_ends(&rec->local, &rec->remote);
+	monitor_with_ends(&rec->local, &rec->remote);
 	monitor_end();
 }
 
@@ -391,5 +391,6 @@ enum exit_code cmd_monitor(const struct args *args)
 	monitor_netns_close(&m.ns);
 	sockets_free(&m.sockets);
 	reading_free(&m.reading);
+	monitor_steer_forget(&m.steer);
 	return ret;
 }

@@ -28,10 +28,10 @@
 	  "in mode active-standby a connection goes on over another rank")                         \
 	X(OVER_RTT, "connection-over-rtt", BY_LOOK,                                                \
 	  "a subflow of a connection is over its path's RTT threshold")                            \
-	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "no subflow of it is over one any more")   \
+	X(WITHIN_RTT, "connection-within-rtt", BY_LOOK, "this subflow is not over one any more")   \
 	X(OVER_LOSS, "connection-over-loss", BY_LOOK,                                              \
 	  "a subflow of a connection is over its path's loss threshold")                           \
-	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "no subflow of it is over one any more") \
+	X(WITHIN_LOSS, "connection-within-loss", BY_LOOK, "this subflow is not over one any more") \
 	X(OVER_CAP, "path-over-cap", BY_LOOK, "a path of steering has used up its cap")            \
 	X(WITHIN_CAP, "path-within-cap", BY_LOOK, "a path of steering is below its cap again")     \
 	X(LOST, "events-lost", BY_EVENT, "the kernel had more to tell than could be read")         \
@@ -49,6 +49,7 @@ enum monitor_event {
 void monitor_begin(enum monitor_event event);
 void monitor_with(const char *key, const char *value);
 void monitor_with_token(__u32 token);
+void monitor_with_ends(const struct mps_addr *local, const struct mps_addr *remote);
 void monitor_end(void);
 
 /* A namespace that is told of. */
@@ -63,15 +64,27 @@ enum exit_code monitor_netns_open(struct monitor_netns *n, const char *text);
 bool monitor_netns_lives(struct monitor_netns *n);
 void monitor_netns_close(struct monitor_netns *n);
 
+/* A subflow that was over a threshold of its path. */
+struct monitor_out {
+	__u64 conn;
+	__u32 token, id;
+	struct mps_addr local, remote;
+	unsigned int over;	   /* 1 << enum mps_note */
+	char path[MPS_STEER_NAME]; /* its name, which the tables may have no more; "": not known */
+};
+
 /* Steering as it was at the last look. Zeroed: there was none. */
 struct monitor_steer {
 	char over[MPS_STEER_PATHS]
 		 [MPS_STEER_NAME]; /* names of the paths that were over their cap */
 	unsigned int nr_over;
+	struct monitor_out *out;
+	unsigned int nr_out;
 };
 
 /* What has changed of bpf_steer's connections of that namespace, and of all its paths' caps. */
 void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const struct reading *was,
 			const struct reading *now);
+void monitor_steer_forget(struct monitor_steer *m);
 
 #endif /* MPS_MONITOR_H */

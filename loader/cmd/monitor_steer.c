@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* `monitor`: what bpf_steer does, found by looking. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/output.h"
+#include "cli/util.h"
 #include "cmd/monitor.h"
 #include "kernel/kern.h"
 #include "policy/match.h"
@@ -37,19 +39,20 @@ static void tell_cap(enum monitor_event event, const struct steer_table *s,
 
 static void look_at_caps(struct monitor_steer *m, const struct steer_table *s)
 {
-	struct monitor_steer now = { .nr_over = 0 };
-	unsigned int i;
+	char over[MPS_STEER_PATHS][MPS_STEER_NAME];
+	unsigned int i, nr = 0;
 
 	for (i = 0; i < s->t->nr_paths; i++) {
 		const struct mps_steer_path *p = &s->t->path[i];
 		const bool was = was_over(m, p->name), is = steer_account_is_over(s, p);
 
 		if (is)
-			memcpy(now.over[now.nr_over++], p->name, sizeof(now.over[0]));
+			memcpy(over[nr++], p->name, sizeof(over[0]));
 		if (is != was && p->account.cap)
 			tell_cap(is ? MONITOR_OVER_CAP : MONITOR_WITHIN_CAP, s, p);
 	}
-	*m = now;
+	memcpy(m->over, over, nr * sizeof(over[0]));
+	m->nr_over = nr;
 }
 
 /* --- connections */
@@ -96,19 +99,118 @@ static const struct {
 	{ MPS_NOTE_OVER_LOSS, MONITOR_OVER_LOSS, MONITOR_WITHIN_LOSS },
 };
 
-static void look_at_thresholds(const struct mps_conn_rec *was, const struct mps_conn_rec *now)
+/* --- subflows */
+
+static struct monitor_out *find_out(struct monitor_out *out, unsigned int nr,
+				    const struct mps_conn_rec *conn,
+				    const struct mps_subflow_rec *rec)
 {
-	const __u64 changed = (was ? was->notes : 0) ^ now->notes;
+	for (; nr; nr--, out++)
+		if (out->conn == conn->sk && out->token == conn->token && out->id == rec->id &&
+		    out->local.port == rec->local.port && out->remote.port == rec->remote.port)
+			return out;
+	return NULL;
+}
+
+/* 1 << enum mps_note. Until its row is looked up nothing is known: as before. */
+static unsigned int over_of(const struct mps_subflow_rec *rec, const struct monitor_out *was)
+{
+	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
+
+	if (row == MPS_STEER_ROW_UNKNOWN)
+		return was ? was->over : 0;
+	if (row == MPS_STEER_ROW_NONE)
+		return 0;
+	return (unsigned int)!!(rec->store.row & MPS_STEER_ROW_OUT) << MPS_NOTE_OVER_RTT |
+	       (unsigned int)rec->store.lossy << MPS_NOTE_OVER_LOSS;
+}
+
+static void name_path(struct monitor_out *o, const struct mps_steer_table *t,
+		      const struct mps_conn_rec *conn, const struct mps_subflow_rec *rec)
+{
+	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
+
+	if (t->generation == conn->steer.generation && row && row <= t->nr_paths)
+		memcpy(o->path, t->path[row - 1].name, sizeof(o->path));
+}
+
+static void tell_threshold(enum monitor_event event, const struct monitor_out *o)
+{
+	monitor_begin(event);
+	monitor_with_token(o->token);
+	monitor_with_ends(&o->local, &o->remote);
+	if (*o->path)
+		monitor_with("path", o->path);
+	else
+		output_null(output_root(), "path");
+	monitor_end();
+}
+
+static void tell_thresholds(const struct monitor_out *o, unsigned int was)
+{
 	unsigned int i;
 
 	for (i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
-		if (!(changed >> thresholds[i].note & 1))
-			continue;
-		monitor_begin(now->notes >> thresholds[i].note & 1 ? thresholds[i].over
-								   : thresholds[i].within);
-		monitor_with_token(now->token);
-		monitor_end();
+		const bool over = o->over >> thresholds[i].note & 1;
+
+		if (over != (was >> thresholds[i].note & 1))
+			tell_threshold(over ? thresholds[i].over : thresholds[i].within, o);
 	}
+}
+
+/* Into *now where it is over one. */
+static void look_at_subflow(const struct monitor_steer *m, struct monitor_steer *now,
+			    const struct mps_steer_table *t, const struct mps_conn_rec *conn,
+			    const struct mps_subflow_rec *rec)
+{
+	const struct monitor_out *was = find_out(m->out, m->nr_out, conn, rec);
+	struct monitor_out o = { .conn = conn->sk,
+				 .token = conn->token,
+				 .id = rec->id,
+				 .local = rec->local,
+				 .remote = rec->remote,
+				 .over = over_of(rec, was) };
+
+	/* what it was over may have left the tables */
+	if (was)
+		memcpy(o.path, was->path, sizeof(o.path));
+	if (o.over)
+		name_path(&o, t, conn, rec);
+	tell_thresholds(&o, was ? was->over : 0);
+	if (!o.over)
+		return;
+	now->out = grow(now->out, now->nr_out, sizeof(*now->out));
+	now->out[now->nr_out++] = o;
+}
+
+/* One on its way out has lost its token. */
+static bool is_watched(const struct mps_conn_rec *conn, const struct netns *ns)
+{
+	return conn && conn->netns == ns->ino && conn->begun && conn->token &&
+	       stats_is_steered(conn);
+}
+
+static void look_at_thresholds(struct monitor_steer *m, const struct mps_steer_table *t,
+			       const struct netns *ns, const struct reading *now)
+{
+	struct monitor_steer found = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < now->nr_subflows; i++) {
+		const struct mps_conn_rec *conn = reading_conn(now, now->subflow[i].conn);
+
+		if (is_watched(conn, ns))
+			look_at_subflow(m, &found, t, conn, &now->subflow[i]);
+	}
+	free(m->out);
+	m->out = found.out;
+	m->nr_out = found.nr_out;
+}
+
+void monitor_steer_forget(struct monitor_steer *m)
+{
+	free(m->out);
+	memset(m, 0, sizeof(*m));
 }
 
 void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const struct reading *was,
@@ -119,7 +221,7 @@ void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const s
 
 	/* as a rule: no need to look for its maps each second */
 	if (!kern_has_sched(STEER_SCHEDULER)) {
-		m->nr_over = 0;
+		monitor_steer_forget(m);
 		return;
 	}
 	if (steer_table_look(&s)) {
@@ -137,7 +239,7 @@ void monitor_steer_look(struct monitor_steer *m, const struct netns *ns, const s
 			before = NULL;
 		if (before)
 			look_at_standby(s.t, before, conn);
-		look_at_thresholds(before, conn);
 	}
+	look_at_thresholds(m, s.t, ns, now);
 	steer_table_close(&s);
 }

@@ -316,10 +316,15 @@ def test_a_loss_over_its_threshold(labs, none_loaded, steer_loaded):
         upload(conn, 100_000).finish().acknowledged()
         lab.client.tc(f"qdisc change dev {lab.device(2)} root netem {lab.paths[1].netem(30)}")
         upload(conn, 1_000_000).finish(60).acknowledged()
-        assert set(told.event("connection-over-loss")) == {"time", "event", "token"}
+        over = told.event("connection-over-loss")
+        assert set(over) == {"time", "event", "token", "local", "remote", "path"}
+        assert over["token"] == token_of(conn.client) and over["path"] == "two"
+        assert over["local"].startswith(f"{lab.local(2)}:")
         steer("path delete two")
         upload(conn, 1000).finish(60).acknowledged()
-        told.event("connection-within-loss")
+        within = told.event("connection-within-loss")
+        fields = ("token", "local", "remote", "path")
+        assert [within[f] for f in fields] == [over[f] for f in fields]
 
 
 def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
@@ -331,8 +336,37 @@ def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
         line = ""
         while "connection-over-rtt" not in line:
             line = told.line()
-        assert re.fullmatch(r"\S+Z  connection-over-rtt {2,}0x[0-9a-f]{8}\n", line)
+        ends = rf"{re.escape(lab.local(2))}:\d+ > {re.escape(lab.address)}:\d+"
+        token = r"0x[0-9a-f]{8}"
+        assert re.fullmatch(rf"\S+Z  connection-over-rtt {{2,}}{token}  {ends}  two\n", line)
         steer("path delete two")
         upload(conn, 100_000).finish().acknowledged()
         while "connection-within-rtt" not in line:
             line = told.line()
+
+
+def test_paths_that_are_over_one_after_the_other(labs, none_loaded, steer_loaded):
+    """Each has its event, though the connection has a path over its threshold all the time."""
+    lab = labs().endpoints()
+    lab.client.scheduler = NAME
+    steer("path add name one local 10.0.1.0/24 rtt 150ms")
+    steer("path add name two local 10.0.2.0/24 rtt 1ms")
+    steer("rule add mode bpf_rr")
+    with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
+        upload(conn, 300_000).finish().acknowledged()
+        first = told.event("connection-over-rtt", path="two")
+        slow = Path(20, 500).netem()
+        lab.client.tc(f"qdisc change dev {lab.device(1)} root netem {slow}")
+        upload(conn, 300_000).finish(60).acknowledged()
+        second = told.event("connection-over-rtt", path="one")
+        assert (first["token"], first["remote"]) == (second["token"], second["remote"])
+        for over, i in ((first, 2), (second, 1)):
+            assert over["local"].startswith(f"{lab.local(i)}:")
+        assert "connection-within-rtt" not in told.names()
+        steer("path delete two")
+        upload(conn, 1000).finish(60).acknowledged()
+        assert told.event("connection-within-rtt")["path"] == "two"
+        steer("path delete one")
+        upload(conn, 1000).finish(60).acknowledged()
+        assert told.event("connection-within-rtt")["path"] == "one"
+        assert told.names().count("connection-over-rtt") == 2
