@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cli/util.h"
 #include "exporter/metrics.h"
+#include "exporter/out.h"
 #include "sched/reinject.h"
-#include "sched/steer_account.h"
 #include "stats/delta.h"
-
-#define PREFIX "mptcp_sched_"
 
 /* X(name, description, member of struct series) */
 #define SERIES_GAUGES(X)                                                           \
@@ -24,54 +21,10 @@
 	X(path_stale_subflows, "of these, those given up until they answer", p->stale) \
 	X(path_unsent_bytes, "bytes given to TCP that it has not sent yet", p->unsent)
 
-enum kind { COUNTER, GAUGE };
-
-struct out {
-	FILE *f;
-	bool openmetrics;
-};
-
-/* OpenMetrics' families of counters are named without their samples' suffix. */
-static void family(const struct out *o, enum kind kind, const char *name, const char *text)
-{
-	const char *suffix = kind == COUNTER && !o->openmetrics ? "_total" : "";
-
-	fprintf(o->f, "# HELP " PREFIX "%s%s %c%s.\n", name, suffix, toupper(*text), text + 1);
-	fprintf(o->f, "# TYPE " PREFIX "%s%s %s\n", name, suffix,
-		kind == COUNTER ? "counter" : "gauge");
-}
-
-/* key="value", with a comma where one goes before; what is not printable ASCII as \xNN. */
-static void label(const struct out *o, const char *key, const char *value, bool first)
-{
-	fprintf(o->f, "%s%s=\"", first ? "" : ",", key);
-	for (; *value; value++) {
-		const unsigned char c = (unsigned char)*value;
-
-		if (c == '\\' || c == '"')
-			fprintf(o->f, "\\%c", c);
-		else if (c < ' ' || c > '~')
-			fprintf(o->f, "\\\\x%02X", c);
-		else
-			fputc(c, o->f);
-	}
-	fputc('"', o->f);
-}
-
-static void begin(const struct out *o, enum kind kind, const char *name)
-{
-	fprintf(o->f, PREFIX "%s%s{", name, kind == COUNTER ? "_total" : "");
-}
-
-static void end(const struct out *o, __u64 value)
-{
-	fprintf(o->f, "} %llu\n", (unsigned long long)value);
-}
-
 static void labels(const struct out *o, const struct space *space, const struct series *s)
 {
-	label(o, "netns", space->label, true);
-	label(o, "scheduler", s->sched, false);
+	out_label(o, "netns", space->label, true);
+	out_label(o, "scheduler", s->sched, false);
 }
 
 /* For each series in turn. */
@@ -86,13 +39,13 @@ static void series_gauges(const struct out *o, const struct totals *t)
 	const struct series *s;
 	unsigned int i;
 
-#define GAUGE_OF(name, text, member)    \
-	family(o, GAUGE, #name, text);  \
-	for_each_series(t, i, space, s) \
-	{                               \
-		begin(o, GAUGE, #name); \
-		labels(o, space, s);    \
-		end(o, s->member);      \
+#define GAUGE_OF(name, text, member)        \
+	out_family(o, GAUGE, #name, text);  \
+	for_each_series(t, i, space, s)     \
+	{                                   \
+		out_begin(o, GAUGE, #name); \
+		labels(o, space, s);        \
+		out_end(o, s->member);      \
 	}
 	SERIES_GAUGES(GAUGE_OF)
 #undef GAUGE_OF
@@ -104,15 +57,15 @@ static void seen(const struct out *o, const struct totals *t)
 	const struct series *s;
 	unsigned int i;
 
-	family(o, COUNTER, "connections_begun",
-	       "connections that began since the exporter did, as far as a look came by");
+	out_family(o, COUNTER, "connections_begun",
+		   "connections that began since the exporter did, as far as a look came by");
 	for_each_series(t, i, space, s)
 	{
 		if (!s->counts)
 			continue;
-		begin(o, COUNTER, "connections_begun");
+		out_begin(o, COUNTER, "connections_begun");
 		labels(o, space, s);
-		end(o, s->seen);
+		out_end(o, s->seen);
 	}
 }
 
@@ -123,14 +76,14 @@ static void conn_counter(const struct out *o, const struct totals *t, const char
 	const struct series *s;
 	unsigned int i;
 
-	family(o, COUNTER, name, text);
+	out_family(o, COUNTER, name, text);
 	for_each_series(t, i, space, s)
 	{
 		if (!s->counts)
 			continue;
-		begin(o, COUNTER, name);
+		out_begin(o, COUNTER, name);
 		labels(o, space, s);
-		end(o, s->counter[id]);
+		out_end(o, s->counter[id]);
 	}
 }
 
@@ -145,14 +98,14 @@ static void waits(const struct out *o, const struct totals *t)
 	const struct series *s;
 	unsigned int i, r;
 
-	family(o, COUNTER, "waits", "decisions not to send now, by reason");
+	out_family(o, COUNTER, "waits", "decisions not to send now, by reason");
 	for_each_series(t, i, space, s)
 	{
 		for (r = 0; s->counts && r < MPS_NR_WAIT_REASONS; r++) {
-			begin(o, COUNTER, "waits");
+			out_begin(o, COUNTER, "waits");
 			labels(o, space, s);
-			label(o, "reason", reasons[r], false);
-			end(o, s->counter[MPS_C_FIRST_WAIT + r]);
+			out_label(o, "reason", reasons[r], false);
+			out_end(o, s->counter[MPS_C_FIRST_WAIT + r]);
 		}
 	}
 }
@@ -167,9 +120,9 @@ static void path_labels(const struct out *o, const struct space *space, const st
 	char id[16];
 
 	labels(o, space, s);
-	label(o, "path", p->label, false);
+	out_label(o, "path", p->label, false);
 	snprintf(id, sizeof(id), "%u", p->remote_id);
-	label(o, "remote_id", strcmp(p->label, OTHER) ? id : OTHER, false);
+	out_label(o, "remote_id", strcmp(p->label, OTHER) ? id : OTHER, false);
 }
 
 static void paths(const struct out *o, const struct totals *t)
@@ -182,27 +135,27 @@ static void paths(const struct out *o, const struct totals *t)
 #define PATH_SAMPLES(kind, name, value)      \
 	for_each_path(t, i, space, s, p)     \
 	{                                    \
-		begin(o, kind, name);        \
+		out_begin(o, kind, name);    \
 		path_labels(o, space, s, p); \
-		end(o, value);               \
+		out_end(o, value);           \
 	}
-#define PATH_COUNTER(id, name, text)             \
-	family(o, COUNTER, "path_" #name, text); \
+#define PATH_COUNTER(id, name, text)                 \
+	out_family(o, COUNTER, "path_" #name, text); \
 	PATH_SAMPLES(COUNTER, "path_" #name, p->counter[MPS_S_##id])
-#define PATH_GAUGE(name, text, value)  \
-	family(o, GAUGE, #name, text); \
+#define PATH_GAUGE(name, text, value)      \
+	out_family(o, GAUGE, #name, text); \
 	PATH_SAMPLES(GAUGE, #name, value)
 	MPS_SUBFLOW_COUNTERS(PATH_COUNTER)
 	PATH_GAUGES(PATH_GAUGE)
 #undef PATH_GAUGE
 #undef PATH_COUNTER
 #undef PATH_SAMPLES
-	family(o, GAUGE, "path_srtt_seconds", "smoothed RTT, the mean of those that have one");
+	out_family(o, GAUGE, "path_srtt_seconds", "smoothed RTT, the mean of those that have one");
 	for_each_path(t, i, space, s, p)
 	{
 		if (!p->measured)
 			continue;
-		begin(o, GAUGE, "path_srtt_seconds");
+		out_begin(o, GAUGE, "path_srtt_seconds");
 		path_labels(o, space, s, p);
 		fprintf(o->f, "} %.6f\n", (double)p->srtt_us / p->measured / 1e6);
 	}
@@ -213,7 +166,7 @@ static void schedulers(const struct out *o, const struct metrics *m)
 {
 	unsigned int i, j;
 
-	family(o, GAUGE, "namespaces", "network namespaces that select the scheduler");
+	out_family(o, GAUGE, "namespaces", "network namespaces that select the scheduler");
 	for (i = 0; i < m->schedulers->nr; i++) {
 		const struct sched *s = &m->schedulers->sched[i];
 		unsigned int n = 0;
@@ -222,9 +175,9 @@ static void schedulers(const struct out *o, const struct metrics *m)
 			continue;
 		for (j = 0; j < m->namespaces->nr; j++)
 			n += !strcmp(m->namespaces->ns[j].sched, s->name);
-		begin(o, GAUGE, "namespaces");
-		label(o, "scheduler", s->name, true);
-		end(o, n);
+		out_begin(o, GAUGE, "namespaces");
+		out_label(o, "scheduler", s->name, true);
+		out_end(o, n);
 	}
 }
 
@@ -246,61 +199,19 @@ static void reinject(const struct out *o, const struct metrics *m)
 			value[i].counter[0] = ~0ULL;
 	close(map);
 #define REINJECT(id, counter_name, text)                                                           \
-	family(o, COUNTER, "reinject_" #counter_name,                                              \
-	       "early copies for the kernel's default: " text);                                    \
+	out_family(o, COUNTER, "reinject_" #counter_name,                                          \
+		   "early copies for the kernel's default: " text);                                \
 	for (i = 0; i < m->namespaces->nr && i < m->totals->max_namespaces; i++) {                 \
 		if (value[i].counter[0] == ~0ULL)                                                  \
 			continue;                                                                  \
-		begin(o, COUNTER, "reinject_" #counter_name);                                      \
+		out_begin(o, COUNTER, "reinject_" #counter_name);                                  \
 		totals_label(&m->namespaces->ns[i], m->namespaces->ns[i].ino, name, sizeof(name)); \
-		label(o, "netns", name, true);                                                     \
-		end(o, value[i].counter[MPS_R_##id]);                                              \
+		out_label(o, "netns", name, true);                                                 \
+		out_end(o, value[i].counter[MPS_R_##id]);                                          \
 	}
 	MPS_REINJECT_COUNTERS(REINJECT)
 #undef REINJECT
 	free(value);
-}
-
-static void steered(const struct out *o, const char *name, const struct mps_steer_path *p)
-{
-	begin(o, GAUGE, name);
-	label(o, "name", p->name, true);
-}
-
-/* Of the rows of bpf_steer's paths, where it is loaded. */
-static void steering(const struct out *o)
-{
-	static const char *const ways[MPS_NR_STEER_WAYS] = { "sent", "received" };
-	struct steer_table s;
-	const struct mps_steer_path *p, *last;
-	unsigned int way;
-
-	if (steer_table_look(&s))
-		s.t->nr_paths = 0;
-	last = s.t->path + s.t->nr_paths;
-	family(o, GAUGE, "steer_period_bytes", "bytes of the path's account in this period");
-	for (p = s.t->path; p < last; p++) {
-		for (way = 0; way < MPS_NR_STEER_WAYS; way++) {
-			steered(o, "steer_period_bytes", p);
-			label(o, "direction", ways[way], false);
-			end(o, steer_account_bytes(&s, p, way));
-		}
-	}
-	family(o, GAUGE, "steer_cap_bytes", "the path's cap, sent and received together");
-	for (p = s.t->path; p < last; p++) {
-		if (!p->account.cap)
-			continue;
-		steered(o, "steer_cap_bytes", p);
-		end(o, p->account.cap);
-	}
-	family(o, GAUGE, "steer_over_cap", "1: the path is over its cap");
-	for (p = s.t->path; p < last; p++) {
-		if (!p->account.cap)
-			continue;
-		steered(o, "steer_over_cap", p);
-		end(o, steer_account_is_over(&s, p));
-	}
-	steer_table_close(&s);
 }
 
 static void subflow_labels(const struct out *o, const struct mps_conn_rec *conn,
@@ -309,15 +220,15 @@ static void subflow_labels(const struct out *o, const struct mps_conn_rec *conn,
 	char text[64];
 
 	snprintf(text, sizeof(text), "%u", conn->netns);
-	label(o, "netns_inode", text, true);
+	out_label(o, "netns_inode", text, true);
 	snprintf(text, sizeof(text), "%.*s", MPS_NAME_LEN - 1, conn->sched);
-	label(o, "scheduler", text, false);
+	out_label(o, "scheduler", text, false);
 	snprintf(text, sizeof(text), "0x%08x", conn->token);
-	label(o, "connection", text, false);
+	out_label(o, "connection", text, false);
 	snprintf(text, sizeof(text), "%u", s->id);
-	label(o, "subflow", text, false);
-	label(o, "local", addr_text(&s->local, text, sizeof(text)), false);
-	label(o, "remote", addr_text(&s->remote, text, sizeof(text)), false);
+	out_label(o, "subflow", text, false);
+	out_label(o, "local", addr_text(&s->local, text, sizeof(text)), false);
+	out_label(o, "remote", addr_text(&s->remote, text, sizeof(text)), false);
 }
 
 /* One series per live subflow, for those who ask for it. */
@@ -327,12 +238,12 @@ static void connections(const struct out *o, const struct reading *r)
 	unsigned int i, nr;
 
 #define SUBFLOW(id, name, text)                                                    \
-	family(o, COUNTER, "subflow_" #name, text);                                \
+	out_family(o, COUNTER, "subflow_" #name, text);                            \
 	for (i = 0; i < r->nr_conns; i++) {                                        \
 		for (s = reading_subflows(r, r->conn[i].sk, &nr); nr; nr--, s++) { \
-			begin(o, COUNTER, "subflow_" #name);                       \
+			out_begin(o, COUNTER, "subflow_" #name);                   \
 			subflow_labels(o, &r->conn[i], s);                         \
-			end(o, s->store.counter[MPS_S_##id]);                      \
+			out_end(o, s->store.counter[MPS_S_##id]);                  \
 		}                                                                  \
 	}
 	MPS_SUBFLOW_COUNTERS(SUBFLOW)
@@ -341,16 +252,16 @@ static void connections(const struct out *o, const struct reading *r)
 
 static void about(const struct out *o, const struct self *self)
 {
-	family(o, GAUGE, "build_info", "1, with the version of the exporter");
-	begin(o, GAUGE, "build_info");
-	label(o, "version", MPS_VERSION, true);
-	end(o, 1);
-	family(o, COUNTER, "exporter_reads", "looks at the kernel's counters");
+	out_family(o, GAUGE, "build_info", "1, with the version of the exporter");
+	out_begin(o, GAUGE, "build_info");
+	out_label(o, "version", MPS_VERSION, true);
+	out_end(o, 1);
+	out_family(o, COUNTER, "exporter_reads", "looks at the kernel's counters");
 	fprintf(o->f, PREFIX "exporter_reads_total %llu\n", (unsigned long long)self->reads);
-	family(o, COUNTER, "exporter_read_failures", "of these, those that failed");
+	out_family(o, COUNTER, "exporter_read_failures", "of these, those that failed");
 	fprintf(o->f, PREFIX "exporter_read_failures_total %llu\n",
 		(unsigned long long)self->failures);
-	family(o, GAUGE, "exporter_read_seconds", "how long the last look took");
+	out_family(o, GAUGE, "exporter_read_seconds", "how long the last look took");
 	fprintf(o->f, PREFIX "exporter_read_seconds %.6f\n", self->read_s);
 }
 
@@ -371,7 +282,7 @@ char *metrics_text(const struct metrics *m, size_t *len)
 	series_gauges(&o, m->totals);
 	schedulers(&o, m);
 	reinject(&o, m);
-	steering(&o);
+	metrics_steering(&o, m->reading);
 	if (m->per_connection)
 		connections(&o, m->reading);
 	about(&o, m->self);

@@ -23,6 +23,11 @@ struct metrics {
 	bool per_connection, openmetrics;
 };
 
+struct out;
+
+/* metrics_steer.c */
+void metrics_steering(const struct out *o, const struct reading *r);
+
 /* The caller frees it. */
 char *metrics_text(const struct metrics *m, size_t *len);
 

@@ -17,7 +17,7 @@ from traffic import connection, upload
 
 DASHBOARD = TOP / "contrib/grafana/mptcp-sched.json"
 SIZE = 300_000
-steer_loaded = tables.steer_loaded
+file, steer_loaded = tables.file, tables.steer_loaded
 
 
 @pytest.fixture
@@ -37,7 +37,8 @@ def test_bytes_against_caps(labs, steering):
         upload(conn, 4 * SIZE).finish().acknowledged()
         text = served.text()
         accounts = {a["name"]: a for a in steer("account show")["accounts"]}
-    found = {(s.name, *s.labels.values()): s.value for s in samples(text) if "steer" in s.name}
+    of_paths = (s for s in samples(text) if "steer" in s.name and "name" in s.labels)
+    found = {(s.name, *s.labels.values()): s.value for s in of_paths}
     assert found == {
         (name("period_bytes"), "lte", "sent"): accounts["lte"]["sent"],
         (name("period_bytes"), "lte", "received"): accounts["lte"]["received"],
@@ -48,6 +49,51 @@ def test_bytes_against_caps(labs, steering):
     }
     assert accounts["lte"]["sent"] >= 100_000 and accounts["dsl"]["sent"] > SIZE
     assert promtool(text).returncode == 0
+
+
+def test_connections_by_mode_and_rule(labs, steering, file):
+    """With the first 64 rules by their numbers; of other tables than these no rule is known."""
+    lab = labs().endpoints()
+    lab.client.scheduler = "bpf_steer"
+
+    def counts(served):
+        """What there is of modes and of rules."""
+        found = samples(served.text())
+        both = (("steer_connections", "mode"), ("steer_rule_connections", "rule"))
+        return [
+            {s.labels[key]: s.value for s in found if s.name == f"mptcp_sched_{name}"}
+            for name, key in both
+        ]
+
+    def some(of):
+        return {key: value for key, value in of.items() if value}
+
+    with (
+        exporter(prefix=AS_THE_UNIT) as served,
+        connection(lab) as first,
+        connection(lab) as second,
+    ):
+        steer("rule add remote-port 1 mode bpf_rr")
+        steer("rule add mode priority")
+        for conn in (first, second):
+            upload(conn, 1000).finish().acknowledged()
+        modes, rules = counts(served)
+        assert some(modes) == {"priority": 2} and len(modes) > 10
+        assert rules == {"none": 0, "1": 0, "2": 2}
+        many = "".join(f"rule remote-port {i} mode bpf_rr\n" for i in range(1, 71))
+        steer(f"replace {file(many + 'rule mode redundant')}")
+        modes, rules = counts(served)
+        assert some(modes) == {"priority": 2} and some(rules) == {}
+        upload(first, 1000).finish().acknowledged()
+        modes, rules = counts(served)
+        assert some(modes) == {"priority": 1, "redundant": 1} and some(rules) == {"other": 1}
+        assert set(rules) == {"none", "other", *map(str, range(1, 65))}
+        steer("rule flush")
+        for conn in (first, second):
+            upload(conn, 1000).finish().acknowledged()
+        modes, rules = counts(served)
+        assert some(modes) == {"auto": 2} and rules == {"none": 2}
+        assert promtool(served.text()).returncode == 0
 
 
 @pytest.fixture
