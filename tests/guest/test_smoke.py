@@ -207,7 +207,7 @@ def test_steering_by_all_that_rows_have(labs, tmp_path):
         replace(tmp_path, rows(lab, fields, "1G"))
 
         def shared():
-            """By weights. In real time the first transfer was seen to be far off, and the second not."""
+            """By weights, from the second transfer on: the options cost a route, and so a row by device."""
             shares, found = named(conn, 2 * SIZE)
             assert found["steer"] == {"rule": len(fields) + 1, "mode": "load-balancing"}, found
             assert set(shares) == {"one", "two"}, found
