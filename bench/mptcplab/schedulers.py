@@ -14,8 +14,8 @@ BUILT = BUILD / "mptcp-sched"
 TCP = "plain TCP"
 STEER = "bpf_steer"
 SPELLING = """a name, "tcp" for plain TCP, NAME+FLAG for `mptcp-sched use NAME --FLAG`, NAME:KEY=VALUE,KEY=VALUE
-for --set KEY=VALUE, or bpf_steer@TABLES for the steering tables of that name, which a scenario of the lab has;
-may be given several times"""
+for --set KEY=VALUE, or bpf_steer@TABLES for the steering tables of that name, which a scenario of the lab and
+`outage` have; may be given several times"""
 
 
 def command():
@@ -104,7 +104,7 @@ def use(lab, choice, role="server", tables=""):
     what bpf_steer gets; they are the machine's, and not the namespace's.
     """
     if choice.tables and not tables:
-        raise LabError(f"{choice}: only a scenario of the lab has steering tables")
+        raise LabError(f"{choice}: only scenarios of the lab and outage have steering tables")
     found = mptcp_sched("list")["schedulers"]
     loaded = {s["name"] for s in found if s["pin"]}
     for name in sorted(loaded):

@@ -5,6 +5,8 @@ import pytest
 from mptcplab import gaps
 from mptcplab.benchmarks import outage
 from mptcplab.lab.outage import Pattern
+from mptcplab.scenario import steering
+from mptcplab.schema import Table
 
 EVERY = 0.1
 
@@ -144,3 +146,16 @@ def test_a_seed_moves_rtts_and_not_rates():
     one, other = (outage.paths_of((20, 20), (20, 60), seed) for seed in (0, 1))
     assert [p.rtt_ms for p in one] == [20, 60]
     assert all(a.rtt_ms != b.rtt_ms and a.mbit == b.mbit for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("word", ["bpf_steer@luck", "bpf_rr@standby"])
+def test_tables_are_those_of_this_benchmark(word, capsys):
+    with pytest.raises(SystemExit):
+        outage.parse(["--scheduler", word])
+    assert f"--scheduler {word}: there are bpf_steer@{{standby," in capsys.readouterr().err
+
+
+def test_its_tables_are_rows_of_its_paths():
+    table = Table("", {name: list(rows) for name, rows in outage.STEERING.items()})
+    assert set(steering(table, outage.NAMES[:2])) == set(outage.STEERING)
+    assert outage.parse(["--scheduler", "bpf_steer@standby"])

@@ -60,7 +60,7 @@ def test_the_words_of_a_scheduler():
 
 
 def test_no_benchmark_without_scenarios_takes_tables():
-    with pytest.raises(LabError, match="bpf_steer@rr: only a scenario"):
+    with pytest.raises(LabError, match="bpf_steer@rr: only scenarios"):
         schedulers.use(None, schedulers.Choice("bpf_steer@rr"))
 
 

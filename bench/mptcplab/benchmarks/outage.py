@@ -3,6 +3,7 @@
 
 One connection per row, a download: both ends use the scheduler. Either path is the victim. Beside
 the schedulers, the kernel's default and plain TCP on the path that lives: no more can be asked for.
+bpf_steer@TABLES: standby, priority, balance, redundant and delay, which are modes of bpf_steer.
 
 loads    bulk; stream, 200 bytes each 100 ms; rr1 and rr64, requests for 1 and 64 KB; video, frames
          of 10 KB each 40 ms
@@ -34,6 +35,18 @@ SPREAD = 0.05  # of the RTTs, by seed; 0 has the RTTs as they are
 LOADS = ("bulk", "stream", "rr1", "rr64")
 EVENTS = ("blackhole",)
 TIMES = (3.0, 6.0, 6.0)  # s before, while it lasts, and after
+RANKS = ("path name one device one rank 0", "path name two device two rank 1")
+STEERING = {  # as a scenario's: bpf_steer@NAME
+    "standby": (*RANKS, "rule mode active-standby"),
+    "priority": (*RANKS, "rule mode priority deadline 1s"),
+    "balance": (
+        "path name one device one weight 50",
+        "path name two device two weight 50",
+        "rule mode load-balancing",
+    ),
+    "redundant": ("rule mode redundant",),
+    "delay": ("rule mode smallest-delay",),
+}
 
 
 def paths_of(mbit, rtt_ms, seed):
@@ -56,6 +69,7 @@ def measure(choice, load, event, victim, seed, args):
     """One row, and problems."""
     paths = paths_of(args.mbit, args.rtt, seed)
     lives = living(paths, victim)
+    tables = "".join(f"{row}\n" for row in STEERING.get(choice.tables, ()))
     if choice.is_tcp:
         ends_of = {"path": lives, "mptcp": False}
     else:
@@ -63,7 +77,7 @@ def measure(choice, load, event, victim, seed, args):
     with Lab(paths, gso=args.gso) as lab, contextlib.ExitStack() as stack:
         if not choice.is_tcp:
             for role in ("client", "server"):
-                schedulers.use(lab, choice, role)
+                schedulers.use(lab, choice, role, tables)
         ends = stack.enter_context(transfer.connection(lab, **ends_of))
         # when in a path's time the event comes decides what it takes along
         time.sleep(random.Random(f"{seed} {load}").uniform(0, 0.1))
@@ -235,6 +249,9 @@ def parse(argv):
     if not all(0 <= n < len(args.rtt) for n in args.victim):
         p.error("no such path")
     args.seed = args.seed or [0]
+    for choice in map(schedulers.Choice, args.scheduler or ()):
+        if choice.tables and (choice.name != schedulers.STEER or choice.tables not in STEERING):
+            p.error(f"--scheduler {choice}: there are {schedulers.STEER}@{{{','.join(STEERING)}}}")
     return args
 
 
