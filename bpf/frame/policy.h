@@ -87,8 +87,6 @@ struct mps_policy {
 	bool everywhere;
 	/* The most that the tunable queue_cap counts as, where a connection's state tells. */
 	__u32 (*queue_cap)(const void *priv);
-	/* Does a subflow stay in use while it is silent, whatever the tunable `silence` says? */
-	bool (*patient)(const void *priv);
 	bool copies_amid; /* copies are wanted while new data could be assigned, too */
 	bool copies_tail; /* copies are wanted, but not before all data was assigned */
 	/* The same, where a connection's state tells. */

@@ -186,12 +186,6 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	return program->mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 
-static __always_inline bool mps_is_patient(const struct mps_conn_store *st,
-					   const struct mps_policy *p)
-{
-	return st && p->patient && p->patient(&st->priv);
-}
-
 /*
  * Or retransmissions fire after a minimal timeout. The core's timer goes by those of the subflows,
  * which each begins as it sends. So after a push it is set until all of that was sent: a decision
@@ -208,11 +202,9 @@ static __always_inline void mps_time(struct mptcp_sock *msk, struct mps_conn_sto
 }
 
 /* A path that falls silent is given up where there is another. */
-static __always_inline void mps_watch(struct mptcp_sock *msk, const struct mps_conn_store *st,
-				      const struct mps_policy *p)
+static __always_inline void mps_watch(struct mptcp_sock *msk, const struct mps_conn_store *st)
 {
-	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && (!st || st->snap.nr_paths > 1) &&
-	    !mps_is_patient(st, p))
+	if (bpf_ksym_exists(bpf_mptcp_watch) && silence && (!st || st->snap.nr_paths > 1))
 		bpf_mptcp_watch((struct sock *)msk, silence * 1000);
 }
 
@@ -229,7 +221,7 @@ static __always_inline int mps_send(struct mptcp_sock *msk, struct mps_conn_stor
 		ret = mps_send_later(msk);
 	else
 		ret = st ? mps_choose(msk, st, program, says) : mps_send_stateless(msk);
-	mps_watch(msk, st, program->policy);
+	mps_watch(msk, st);
 	return !waits && ret ? mps_step_over(msk) : ret;
 }
 

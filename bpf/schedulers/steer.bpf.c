@@ -156,12 +156,6 @@ static __always_inline __u32 plain_cap(const void *priv)
 	return mps_steer_queue_cap(mode_of(priv));
 }
 
-/* What a silent path of a lower rank may cost is the rule's to say: its deadline. */
-static __always_inline bool plain_patient(const void *priv)
-{
-	return mode_of(priv) == MPS_STEER_PRIORITY;
-}
-
 /* These keep times while they wait, or wait for a turn. */
 static __always_inline bool plain_glances(const void *priv)
 {
@@ -174,7 +168,7 @@ static __always_inline bool plain_glances(const void *priv)
 MPS_POLICY(steer_plain, .pick = plain_pick, .no_tiers = true, .glances = plain_glances,
 	   .copies = plain_copies, .tail = plain_tail, .metric = mps_account_look,
 	   .see_path = see_path, .see_paths = mps_steer_paths, .see_conn = plain_ahead,
-	   .queue_cap = plain_cap, .patient = plain_patient);
+	   .queue_cap = plain_cap);
 
 /* bpf_thin; and bpf_auto, which is bpf_ecf with its probes, but for the tail's budget */
 

@@ -23,8 +23,11 @@
 
 #include "policy/steer_overflow.h"
 
-/* Active-standby: a lower rank is back for so long before it is used again. */
-#define MPS_STEER_BACK_US 1000000U
+/*
+ * Active-standby: a lower rank is back for so long before it is used again. TCP tries a silent one
+ * once a second, and its loss recovery takes some round trips: it is used within 2 s.
+ */
+#define MPS_STEER_BACK_US 500000U
 
 /* The most that the tunable queue_cap counts as: who looks at what is left itself wants 1. */
 static __always_inline __u32 mps_steer_queue_cap(__u32 mode)

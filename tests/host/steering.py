@@ -12,7 +12,7 @@ NO_DEADLINE = 0xFFFFFFFF
 METERED, LAST = 100, 250  # ranks of metered paths, and of backups that no row matches
 # enum mps_note
 STANDS_BY, OVERFLOWS, OVER_RTT, OVER_CAP, OVER_LOSS = 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7
-BACK_US = 1_000_000
+BACK_US = 500_000
 HEAD = hostlib.HEAD.size - 16  # struct mps_conn up to path[]
 
 
