@@ -95,10 +95,12 @@ def readme(argv):
 
 def events(argv):
     from mptcplab.report import events as table
+    from mptcplab.report import modes
 
     p = argparse.ArgumentParser(prog="vmtest.sh bench events")
     p.add_argument("outage", nargs="?", type=Path, help="(bench/results/outage-events.json)")
-    table.write(p.parse_args(argv).outage)
+    outage = p.parse_args(argv).outage
+    (modes if outage and modes.is_of_modes(outage) else table).write(outage)
     return 0
 
 

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from mptcplab.report import events, readme
+from mptcplab.report import events, modes, readme
 
 
 def told():
@@ -39,6 +39,13 @@ def test_the_tables_of_paths_that_fail(paths):
     told["results"][-1]["delay"] = 77
     assert "77000" in "\n".join(events.lines_of(told))
     assert readme.OWN_LOSSES in block
+
+
+def test_the_table_of_modes():
+    told = json.loads(modes.RESULT.read_text())
+    block = modes.PAGE.read_text().partition(modes.BEGIN)[2].partition(readme.END)[0]
+    assert block == "\n".join(modes.lines_of(told)) + "\n"
+    assert modes.is_of_modes(modes.RESULT) and not modes.is_of_modes(readme.OUTAGE)
 
 
 def test_the_table():
