@@ -91,8 +91,8 @@ static bool msb_waits_rightly(struct mptcp_sock *msk, struct sock *ssk)
 void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 {
 	const struct tcp_sock *tp = tcp_sk(ssk);
-	const bool ended = ((struct sock *)msk)->sk_shutdown & SEND_SHUTDOWN &&
-			   !msb_has_unsent(msk);
+	const bool ended =
+		((struct sock *)msk)->sk_shutdown & SEND_SHUTDOWN && !msb_has_unsent(msk);
 	const u32 held = msb_held(tp);
 
 	if (!held || (!ended && msb_unacked(msk) <= held))
