@@ -22,7 +22,7 @@ BEGINS = {
 }
 # What is told of each load, in ms.
 LOADS = {
-    "bulk": ("gap", "bulk stands still"),
+    "bulk": ("gap", "bulk's longest gap"),
     "stream": ("delay", "a stream's delay"),
     "rr64": ("delay", "answers of 64 KB"),
 }

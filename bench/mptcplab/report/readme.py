@@ -18,13 +18,13 @@ NAMES = {"plain TCP": "plain TCP over the better path", "default": "the kernel's
 FACTS = ("commit", "date", "kernel")
 OUTAGE = SRC / "bench/results/outage.json"
 OUTAGE_BEGIN = "<!-- outage: bench/mptcplab/report/readme.py -->\n"
-# Of plain TCP, on the path that nothing happens to: why its bulk stands still all the same.
+# Of plain TCP, on the path that nothing happens to: why its bulk has gaps all the same.
 OWN_LOSSES = (
-    "Plain TCP's bulk stands still by its own loss recovery, not by the event."
-    " So gaps of that size need not be the event's."
+    "Plain TCP's gap is its own loss recovery, as nothing happens to its path."
+    " So a gap of that size need not come from the event."
 )
 LIVES = "plain TCP on the path that lives"
-OUTAGE_LOADS = {"bulk": ("gap", "bulk stands still"), "stream": ("delay", "a stream's worst delay")}
+OUTAGE_LOADS = {"bulk": ("gap", "bulk's longest gap"), "stream": ("delay", "a stream's worst delay")}
 
 
 def condensed(result):
