@@ -6,18 +6,25 @@ import re
 import documented
 import pytest
 import tables
+from command import stats_of
 from lab import Path, run
 from reader import Running
 from tracer import trace
-from traffic import connection, download
+from traffic import connection, download, info
 
 steer_loaded = tables.steer_loaded
 STEER = "docs/use/steering.md"
 TRACE = "docs/use/trace.md"
 PAGE = "docs/use/page.md"
+FIRST = "docs/use/first-use.md"
 SIZE = 512 << 10
 # A test of this file each, by the command's first words.
-TESTED = {STEER: ("steer list", "steer test"), TRACE: ("trace", "replay"), PAGE: ("exporter",)}
+TESTED = {
+    STEER: ("steer list", "steer test"),
+    TRACE: ("trace", "replay"),
+    PAGE: ("exporter",),
+    FIRST: ("doctor", "use", "stats"),
+}
 
 # What differs from run to run.
 SHAPES = (
@@ -27,6 +34,7 @@ SHAPES = (
     (r"0x[0-9a-f]+", "TOKEN"),
     (r"another send|send [\d.]+ B to path \d+|\bsend\b|wait [a-z_]+", "VERDICT"),
     (r"bpf_\w+(:beta=[\d.]+)?", "SCHEDULER"),
+    (r"\[[#.]+\]", "BAR"),
     (r"\+?\d[\d.:]*", "N"),
     (r" +", " "),
 )
@@ -122,3 +130,29 @@ def test_replay(fetching, tmp_path):
         recorded.end()
     printed = run("bash", "-c", f"cd {tmp_path} && {command}").stdout.splitlines()
     assert shapes(said) <= shapes(printed), (shapes(said) - shapes(printed), printed)
+
+
+@pytest.mark.usefixtures("none_loaded")
+def test_first_use(labs):
+    """All of it in one, as a reader does it."""
+    lab = labs(Path(20, 20), Path(10, 60)).endpoints()
+
+    def printed(words):
+        command, said = the(FIRST, words)
+        out = lab.server.run("bash", "-c", command).stdout.replace(lab.server.name, "server")
+        return said, out.splitlines()
+
+    for words in "doctor", "use":
+        said, out = printed(words)
+        assert shapes(said) <= shapes(out), (words, shapes(said) - shapes(out), out)
+    assert lab.server.scheduler == "bpf_auto"
+    with connection(lab) as conn:
+        moving = download(conn, 16 * SIZE).reached(0.4)
+        (head, counters, *rows), out = printed("stats")
+        known = stats_of(info(conn.server).token)["counters"]
+        moving.finish()
+    assert not set(re.findall(r"([a-z_:]+) [0-9]+", counters)) - set(known), known
+    # a token in hexadecimal figures
+    assert shape(out[0].split(" ", 1)[1]) == shape(head.split(" ", 1)[1])
+    assert out[2].split() == rows[0].split()
+    assert shapes(rows[1:]) == shapes(out[3:]), out
