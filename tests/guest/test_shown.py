@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the pages show of a command's output, against what it prints."""
 
+import json
 import re
 
 import documented
 import pytest
 import tables
-from command import stats_of
+from command import ok, stats_of
+from conftest import TOP
 from lab import Path, run
 from reader import Running
 from tracer import trace
@@ -17,6 +19,8 @@ STEER = "docs/use/steering.md"
 TRACE = "docs/use/trace.md"
 PAGE = "docs/use/page.md"
 FIRST = "docs/use/first-use.md"
+JSON = "docs/reference/json.md"
+OTHERS = {"doctor", "list", "load", "use", "get", "set", "unload", "apply", "help"}
 SIZE = 512 << 10
 # A test of this file each, by the command's first words.
 TESTED = {
@@ -156,3 +160,31 @@ def test_first_use(labs):
     assert shape(out[0].split(" ", 1)[1]) == shape(head.split(" ", 1)[1])
     assert out[2].split() == rows[0].split()
     assert shapes(rows[1:]) == shapes(out[3:]), out
+
+
+def told_keys():
+    """[(command, {key: keys of its items})] of the table at the end of the page about JSON."""
+    rows = re.findall(r"^\| `([^`]+)` \| (`.*) \|$", (TOP / JSON).read_text(), re.MULTILINE)
+    for command, text in rows:
+        keys = re.findall(r"`(\w+)`(?: \(([^)]*)\))?", text)
+        yield command, {key: set(re.findall(r"`(\w+)`", items)) for key, items in keys}
+
+
+@pytest.mark.usefixtures("none_loaded")
+def test_keys_of_json(labs, tmp_path):
+    """In the page's order: what one command loads the next one uses."""
+    lab = labs()
+    conf = tmp_path / "conf"
+    conf.write_text(f"[netns]\n{lab.server.name} = bpf_ecf\n")
+    words = {"TUNABLE=VALUE": "beta=1", "NAME": "bpf_ecf", "apply": f"apply --config {conf}"}
+    table = [row for row in told_keys() if row[0].split()[0] in OTHERS]
+    assert {command.split()[0] for command, _ in table} == OTHERS
+    for command, keys in table:
+        if command.startswith("unload"):
+            ok("use", "default", "--all")
+        for word, here in words.items():
+            command = command.replace(word, here)
+        printed = json.loads(lab.server.run("mptcp-sched", *command.split(), "--json").stdout)
+        assert set(printed) - {"notes", "copies"} == set(keys), command
+        for key, items in keys.items():
+            assert not items or set(printed[key][0]) == items, (command, key)
