@@ -17,6 +17,8 @@
 #include "../../loader/exporter/listen.c"
 #undef describe
 #include "../../loader/exporter/metrics.c"
+#include "../../loader/exporter/metrics_steer.c"
+#include "../../loader/exporter/out.c"
 #define add add_total
 #include "../../loader/exporter/totals.c"
 #include "../../loader/exporter/ui.c"
