@@ -47,15 +47,16 @@ static bool msb_end_is_elsewhere(struct mptcp_sock *msk, const struct sock *ssk)
 	return found;
 }
 
-/* Bytes of a short segment that TCP has not sent, though it has all before; or 0. */
-static u32 msb_held(const struct tcp_sock *tp)
+/* Bytes that were assigned and that TCP has not sent. */
+static u32 msb_queued(const struct tcp_sock *tp)
 {
-	const u32 held = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-
-	return held < tp->mss_cache ? held : 0;
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 }
 
-/* As if the application had TCP_NODELAY on for this once, which goes before its TCP_CORK. */
+/*
+ * As if the application had TCP_NODELAY on for what is queued now, which goes before its TCP_CORK;
+ * also where the congestion window has room for it only later.
+ */
 static void msb_push(struct sock *ssk)
 {
 	const bool was_off = tcp_sk(ssk)->nonagle & TCP_NAGLE_OFF;
@@ -93,15 +94,16 @@ void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	const bool ended =
 		((struct sock *)msk)->sk_shutdown & SEND_SHUTDOWN && !msb_has_unsent(msk);
-	const u32 held = msb_held(tp);
+	const u32 queued = msb_queued(tp);
 
-	if (!held || (!ended && msb_unacked(msk) <= held))
+	if (!queued || (!ended && (queued >= tp->mss_cache || msb_unacked(msk) <= queued)))
 		return;
 	if (ended || tp->nonagle & TCP_NAGLE_CORK ||
 	    (!(tp->nonagle & TCP_NAGLE_OFF) && !msb_waits_rightly(msk, ssk)))
 		msb_push(ssk);
 }
 
+/* Or will it, once there is room? */
 static bool msb_holds_back(struct mptcp_sock *msk)
 {
 	struct list_head *head = msb_conn_list(msk), *pos;
@@ -110,7 +112,7 @@ static bool msb_holds_back(struct mptcp_sock *msk)
 	{
 		const struct tcp_sock *tp = tcp_sk(msb_subflow_ssk(msb_subflow_of(pos)));
 
-		if (msb_held(tp) &&
+		if (msb_queued(tp) &&
 		    (tp->nonagle & TCP_NAGLE_CORK || !(tp->nonagle & TCP_NAGLE_OFF)))
 			return true;
 	}

@@ -21,11 +21,11 @@ bool kern_has_sched(const char *name)
 	return loaded;
 }
 
-bool steer_table_look(struct steer_table *s)
+int steer_table_look(struct steer_table *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->t = &table;
-	return true;
+	return 0;
 }
 
 void steer_table_close(struct steer_table *s)
