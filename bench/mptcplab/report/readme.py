@@ -24,7 +24,10 @@ OWN_LOSSES = (
     " So a gap of that size need not come from the event."
 )
 LIVES = "plain TCP on the path that lives"
-OUTAGE_LOADS = {"bulk": ("gap", "bulk's longest gap"), "stream": ("delay", "a stream's worst delay")}
+OUTAGE_LOADS = {
+    "bulk": ("gap", "bulk's longest gap"),
+    "stream": ("delay", "a stream's worst delay"),
+}
 
 
 def condensed(result):
