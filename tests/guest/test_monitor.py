@@ -352,12 +352,14 @@ def test_paths_that_are_over_one_after_the_other(labs, none_loaded, steer_loaded
     steer("path add name one local 10.0.1.0/24 rtt 150ms")
     steer("path add name two local 10.0.2.0/24 rtt 1ms")
     steer("rule add mode bpf_rr")
+    # a path that is slower all of a sudden is no path that is silent
+    ok("set", NAME, "silence=0")
     with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
         upload(conn, 300_000).finish().acknowledged()
         first = told.event("connection-over-rtt", path="two")
-        slow = Path(20, 500).netem()
+        slow = Path(20, 300).netem()
         lab.client.tc(f"qdisc change dev {lab.device(1)} root netem {slow}")
-        upload(conn, 300_000).finish(60).acknowledged()
+        upload(conn, 1_000_000).finish(60).acknowledged()
         second = told.event("connection-over-rtt", path="one")
         assert (first["token"], first["remote"]) == (second["token"], second["remote"])
         for over, i in ((first, 2), (second, 1)):
