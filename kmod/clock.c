@@ -108,8 +108,10 @@ static int msb_add_probes(void)
 	if (err)
 		return err;
 	err = msb_watch_ends();
-	if (err)
+	if (err) {
 		tracepoint_probe_unregister(msb_tcp_probe, msb_on_segment, NULL);
+		tracepoint_synchronize_unregister();
+	}
 	return err;
 }
 

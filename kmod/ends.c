@@ -37,7 +37,9 @@ static bool msb_end_is_elsewhere(struct mptcp_sock *msk, const struct sock *ssk)
 	{
 		struct sock *other = msb_subflow_ssk(msb_subflow_of(pos));
 
-		if (other == ssk || found)
+		if (found)
+			break;
+		if (other == ssk)
 			continue;
 		lock_sock(other);
 		found = msb_ends_stream(
@@ -132,7 +134,7 @@ static void msb_on_state(void *unused, const struct sock *sk, const int before, 
 		return;
 	rcu_read_lock();
 	if (msb_has_clock(msk) && !msb_has_unsent(msk) && msb_holds_back(msk))
-		msb_request_retrans((struct sock *)sk);
+		msb_queue_push((struct sock *)sk);
 	rcu_read_unlock();
 }
 

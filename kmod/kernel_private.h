@@ -145,6 +145,7 @@ struct msb_request {
 
 int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us);
 void msb_request_done(struct msb_request *r);
+void msb_queue_push(struct sock *sk);
 long msb_expires_in(const struct sock *ssk);
 
 int msb_pool_start(void);

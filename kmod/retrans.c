@@ -124,8 +124,11 @@ static void msb_begin_pass(struct sock *sk)
 	struct list_head *head = msb_conn_list(msk), *pos;
 	bool due;
 
-	if (inet_sk_state_load(sk) == TCP_CLOSE || !(msb_has_unacked(msk) || msb_has_unsent(msk)) ||
-	    test_and_set_bit(msb_work_rtx, msb_flags(msk)))
+	if (inet_sk_state_load(sk) == TCP_CLOSE || !(msb_has_unacked(msk) || msb_has_unsent(msk)))
+		return;
+	/* where a pass is to come, too: it pushes nothing */
+	list_for_each(pos, head) msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
+	if (test_and_set_bit(msb_work_rtx, msb_flags(msk)))
 		return;
 	/* before the worker, which the connection's lock keeps from running */
 	due = msb_round_is_due(msk);
@@ -135,7 +138,6 @@ static void msb_begin_pass(struct sock *sk)
 	{
 		if (!due)
 			msb_forgive_round(msb_subflow_of(pos));
-		msb_push_short_end(msk, msb_subflow_ssk(msb_subflow_of(pos)));
 	}
 	WRITE_ONCE(*msb_last_pass(sk), (u32)jiffies);
 	msb_call(mptcp_schedule_work)(sk);
@@ -216,6 +218,13 @@ static int msb_queue_pass(struct sock *sk)
 		return -EBUSY;
 	return msb_request_start(sk, MSB_ASKED, msb_run_request,
 				 READ_ONCE(*msb_last_pass(sk)) == (u32)jiffies, 0);
+}
+
+/* Whether or not a pass is to come already. */
+void msb_queue_push(struct sock *sk)
+{
+	if (!test_bit(msb_fallback_done, msb_flags((struct mptcp_sock *)sk)))
+		msb_queue_pass(sk);
 }
 
 /*
