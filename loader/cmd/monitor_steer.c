@@ -128,10 +128,10 @@ static unsigned int over_of(const struct mps_subflow_rec *rec, const struct moni
 static void name_path(struct monitor_out *o, const struct mps_steer_table *t,
 		      const struct mps_conn_rec *conn, const struct mps_subflow_rec *rec)
 {
-	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
+	const struct mps_steer_path *row = stats_row(t, conn, rec);
 
-	if (t->generation == conn->steer.generation && row && row <= t->nr_paths)
-		memcpy(o->path, t->path[row - 1].name, sizeof(o->path));
+	if (row)
+		memcpy(o->path, row->name, sizeof(o->path));
 }
 
 static void tell_threshold(enum monitor_event event, const struct monitor_out *o)

@@ -23,11 +23,7 @@ static bool is_current(const struct stats_delta *d, const struct conn_delta *c)
 static const struct mps_steer_path *row_of(const struct stats_delta *d, const struct conn_delta *c,
 					   const struct mps_subflow_rec *rec)
 {
-	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
-
-	if (!is_current(d, c) || !row || row > d->steer->nr_paths)
-		return NULL;
-	return &d->steer->path[row - 1];
+	return is_current(d, c) ? stats_row(d->steer, c->rec, rec) : NULL;
 }
 
 static const struct mps_steer_slot *slot_of(const struct stats_delta *d,

@@ -10,6 +10,18 @@
 /* Has it a rule and a mode, and its subflows rows of paths? */
 bool stats_is_steered(const struct mps_conn_rec *rec);
 
+/* The row of a path that a subflow has in these tables. NULL: none, or it is of others. */
+static inline const struct mps_steer_path *stats_row(const struct mps_steer_table *t,
+						     const struct mps_conn_rec *conn,
+						     const struct mps_subflow_rec *rec)
+{
+	const unsigned int row = rec->store.row & ~MPS_STEER_ROW_OUT;
+
+	if (t->generation != conn->steer.generation || !row || row > t->nr_paths)
+		return NULL;
+	return &t->path[row - 1];
+}
+
 /* Which subflows of a connection new data goes to: those whose key (policy/steer_key.h) is within.
  */
 struct stats_carriers {

@@ -278,10 +278,16 @@ def test_a_process_that_ends_before_its_namespace(both_loaded):
             process.wait()
 
 
-def test_steering(labs, none_loaded, steer_loaded):
+@pytest.fixture
+def lab(labs, none_loaded, steer_loaded):
+    """One whose client has bpf_steer."""
+    made = labs().endpoints()
+    made.client.scheduler = NAME
+    return made
+
+
+def test_steering(lab):
     """A cap that is used up, and the standby that takes over and gives back."""
-    lab = labs().endpoints()
-    lab.client.scheduler = NAME
     steer("path add name one local 10.0.1.0/24 cap 100K period month")
     steer("path add name two local 10.0.2.0/24 rank 1")
     steer("rule add mode active-standby")
@@ -307,9 +313,7 @@ def test_steering(labs, none_loaded, steer_loaded):
         assert told.end() == (0, "")
 
 
-def test_a_loss_over_its_threshold(labs, none_loaded, steer_loaded):
-    lab = labs().endpoints()
-    lab.client.scheduler = NAME
+def test_a_loss_over_its_threshold(lab):
     steer("path add name two local 10.0.2.0/24 loss 1%")
     steer("rule add mode bpf_rr")
     with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
@@ -327,9 +331,7 @@ def test_a_loss_over_its_threshold(labs, none_loaded, steer_loaded):
         assert [within[f] for f in fields] == [over[f] for f in fields]
 
 
-def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
-    lab = labs().endpoints()
-    lab.client.scheduler = NAME
+def test_an_rtt_over_its_threshold(lab):
     steer("path add name two local 10.0.2.0/24 rtt 1ms")
     with monitor("--netns", lab.client.name) as told, connection(lab) as conn:
         upload(conn, 500_000).finish().acknowledged()
@@ -345,10 +347,8 @@ def test_an_rtt_over_its_threshold(labs, none_loaded, steer_loaded):
             line = told.line()
 
 
-def test_paths_that_are_over_one_after_the_other(labs, none_loaded, steer_loaded):
+def test_paths_that_are_over_one_after_the_other(lab):
     """Each has its event, though the connection has a path over its threshold all the time."""
-    lab = labs().endpoints()
-    lab.client.scheduler = NAME
     steer("path add name one local 10.0.1.0/24 rtt 150ms")
     steer("path add name two local 10.0.2.0/24 rtt 1ms")
     steer("rule add mode bpf_rr")
