@@ -55,6 +55,12 @@ static u32 msb_queued(const struct tcp_sock *tp)
 	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 }
 
+/* Does TCP keep a short segment that is the last? */
+static bool msb_keeps(const struct tcp_sock *tp)
+{
+	return tp->nonagle & TCP_NAGLE_CORK || !(tp->nonagle & TCP_NAGLE_OFF);
+}
+
 /*
  * As if the application had TCP_NODELAY on for what is queued now, which goes before its TCP_CORK;
  * also where the congestion window has room for it only later.
@@ -101,11 +107,10 @@ void msb_push_short_end(struct mptcp_sock *msk, struct sock *ssk)
 	if (!queued || (!ended && (queued >= tp->mss_cache || msb_unacked(msk) <= queued)))
 		return;
 	if (ended || tp->nonagle & TCP_NAGLE_CORK ||
-	    (!(tp->nonagle & TCP_NAGLE_OFF) && !msb_waits_rightly(msk, ssk)))
+	    (msb_keeps(tp) && !msb_waits_rightly(msk, ssk)))
 		msb_push(ssk);
 }
 
-/* Or will it, once there is room? */
 static bool msb_holds_back(struct mptcp_sock *msk)
 {
 	struct list_head *head = msb_conn_list(msk), *pos;
@@ -114,8 +119,7 @@ static bool msb_holds_back(struct mptcp_sock *msk)
 	{
 		const struct tcp_sock *tp = tcp_sk(msb_subflow_ssk(msb_subflow_of(pos)));
 
-		if (msb_queued(tp) &&
-		    (tp->nonagle & TCP_NAGLE_CORK || !(tp->nonagle & TCP_NAGLE_OFF)))
+		if (msb_queued(tp) && msb_keeps(tp))
 			return true;
 	}
 	return false;

@@ -132,12 +132,9 @@ static void msb_begin_pass(struct sock *sk)
 		return;
 	/* before the worker, which the connection's lock keeps from running */
 	due = msb_round_is_due(msk);
-	if (!due)
+	if (!due) {
 		set_bit(MSB_PASS_ASKED, msb_flags(msk));
-	list_for_each(pos, head)
-	{
-		if (!due)
-			msb_forgive_round(msb_subflow_of(pos));
+		list_for_each(pos, head) msb_forgive_round(msb_subflow_of(pos));
 	}
 	WRITE_ONCE(*msb_last_pass(sk), (u32)jiffies);
 	msb_call(mptcp_schedule_work)(sk);

@@ -47,7 +47,7 @@ static __always_inline void mps_ask(struct mptcp_sock *msk)
 static __always_inline bool mps_leaves_short_end(const struct mptcp_sock *msk, __u64 pending,
 						 __u32 bytes)
 {
-	return bytes && bytes >= pending && msk->snd_data_fin_enable &&
+	return bytes >= pending && msk->snd_data_fin_enable &&
 	       (BPF_CORE_READ_BITFIELD(msk, cork) || !BPF_CORE_READ_BITFIELD(msk, nodelay));
 }
 
@@ -178,8 +178,8 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 		v.bytes = st->snap.unit;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (mps_leaves_short_end(msk, st->snap.pending, v.bytes) ||
-	    (v.bytes && p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv)))
+	if (v.bytes && (mps_leaves_short_end(msk, st->snap.pending, v.bytes) ||
+			(p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))))
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
 		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p);
