@@ -24,7 +24,10 @@
 #define MPS_TICK_BITS 13
 #define MPS_TICKS (1U << 10)
 
-/* A range, or a hull, that is longer than this counts in KB, rounded up. */
+/*
+ * A range, or a hull, that is longer than this counts in KB, rounded up. Of one that is longer
+ * than all of these KB the end is kept: the rest was acknowledged long ago, as no window is 1 GB.
+ */
 #define MPS_LENGTH_MAX ((1U << 20) - 1)
 #define MPS_LENGTH_KB (1U << 20)
 #define MPS_LENGTH_HULL (1U << 21) /* it claims data that the subflow never had */
@@ -58,10 +61,18 @@ static __always_inline __u32 mps_range_end(const struct mps_range *r)
 
 static __always_inline void mps_range_set(struct mps_range *r, __u32 start, __u32 end)
 {
-	const __u32 length = end - start, kb = (length + 1023) >> 10;
+	__u32 kb, length = end - start;
 
 	r->start = start;
-	r->len = length <= MPS_LENGTH_MAX ? length : MPS_LENGTH_KB | (kb & MPS_LENGTH_MAX);
+	r->len = length;
+	if (length <= MPS_LENGTH_MAX)
+		return;
+	kb = (length + 1023) >> 10;
+	if (kb > MPS_LENGTH_MAX) {
+		kb = MPS_LENGTH_MAX;
+		r->start = end - (kb << 10);
+	}
+	r->len = MPS_LENGTH_KB | kb;
 }
 
 static __always_inline __u32 mps_tick(__u32 us)

@@ -82,7 +82,8 @@ static void give(struct draw *d, struct mps_ranges *g, bool *exact)
 
 	start = how & 4 && nr ? list[nr - 1].end : start;
 	end = end < start ? start + 1 : end;
-	if (end - una > 1ULL << 30 || nr == MOST)
+	/* what is acknowledged may go from a range, which counts 1 GB at most */
+	if (end - una > (1ULL << 30) - 4096 || nr == MOST)
 		return;
 	mps_ranges_add(g, low(start), low(end), low(una), low(now));
 	claim(g->nr <= MPS_RANGES, "ranges have a limit");

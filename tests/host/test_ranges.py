@@ -248,9 +248,23 @@ def copied_hull(lib):
     return one.faults
 
 
+def long_hull(lib):
+    """Faults of a hull that is joined on for a gigabyte and more, always before it is done with."""
+    one = Life(lib, 0, 0, 0, rough=True)
+    for _ in range(6 * RANGES):
+        one.head += 1 << 20
+        one.now += TICK_US
+        one.give(one.head, one.head + (24 << 20))
+        one.head += 24 << 20
+        one.una = max(one.una, one.head - (500 << 20))
+        for start, end, _ in one.bursts:
+            one.look(max(start, one.una), end)
+    return one.faults
+
+
 def faults(lib, seed, count):
     rng = random.Random(seed)
-    wrong = copied_hull(lib)
+    wrong = copied_hull(lib) | long_hull(lib)
     for _ in range(count):
         wrong |= live(lib, rng)[0] | used_again(lib, rng, 3) | crowded(lib, rng) | hulls(lib, rng)
     return wrong
@@ -272,6 +286,10 @@ def test_hulls_are_not_certain(lib):
     assert not copied_hull(lib)
     for seed in range(50):
         assert not hulls(lib, random.Random(seed))
+
+
+def test_a_hull_of_more_than_a_gigabyte(lib):
+    assert not long_hull(lib)
 
 
 def test_the_narrowest_gap_is_claimed(lib):
