@@ -107,6 +107,7 @@ DECISION(ecf, ecf_pick(c, priv))
 DECISION(ranks, mps_steer_ranks_pick(c))
 DECISION(shares, shares_pick(c, priv))
 DECISION(minrtt, mps_minrtt_pick(c))
+DECISION(delay, mps_steer_delay_pick(c, priv))
 DECISION(blest, blest_pick(c, priv))
 DECISION(cfs, mps_cfs_pick(c, (void *)priv, 1000))
 DECISION(rr, mps_rr_pick(c, (void *)priv, 1))
@@ -201,6 +202,8 @@ static __always_inline struct mps_verdict thin_pick(const struct mps_conn *c, vo
 {
 	if (mode_of(priv) == MPS_STEER_AUTO)
 		return mps_unpack(steer_ecf(c, priv));
+	if (mode_of(priv) == MPS_STEER_DELAY)
+		return mps_unpack(steer_delay(c, priv));
 	return mps_minrtt_pick(c);
 }
 

@@ -13,6 +13,9 @@
  * deadline. A path in recovery after a timeout is given that long, too, but MPS_STEER_SILENT_US at
  * most: what a loss costs is no reason to pay. Then the next rank carries whatever it is like.
  *
+ * Smallest-delay: the path that carried last stays until another one's RTT is less by more than an
+ * eighth. Of two alike one carries then, and what arrives stays in order.
+ *
  * The other modes: all that are within their thresholds.
  *
  * Vocabulary: 3GPP TS 23.501, 5.32.8 (ATSSS). There thresholds and modes are what these are here;
@@ -28,6 +31,9 @@
  * once a second, and its loss recovery takes some round trips: it is used within 2 s.
  */
 #define MPS_STEER_BACK_US 500000U
+
+/* Smallest-delay: one part in so many of an RTT is no reason to change. */
+#define MPS_STEER_STEADY 8
 
 /* The most that the tunable queue_cap counts as: who looks at what is left itself wants 1. */
 static __always_inline __u32 mps_steer_queue_cap(__u32 mode)
@@ -219,6 +225,40 @@ static __always_inline struct mps_verdict mps_steer_ranks_pick(const struct mps_
 		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
 	i = mps_steer_first(c, (__u32)tier);
 	return i < 0 ? mps_wait_for(MPS_WAIT_NO_ROOM) : mps_send_on(c, (__u32)i);
+}
+
+/* Smallest-delay: the path that carried last, where no other is better by enough; or the best. */
+MPS_FN __s32 mps_steer_steady(const struct mps_conn *c MPS_ARG,
+			      const struct mps_steer_state *s MPS_ARG, __u32 tier, __u32 best)
+{
+	const __u32 last = s->last & (MPS_MAX_PATHS - 1);
+	const struct mps_path *p = &c->path[last];
+	const struct mps_path *b = &c->path[best & (MPS_MAX_PATHS - 1)];
+
+	if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier) || !mps_is_available(c, p))
+		return (__s32)best;
+	/* the best one without a sample is chosen to get it, and has 0 here */
+	if (!p->srtt_us || p->srtt_us - p->srtt_us / MPS_STEER_STEADY > b->srtt_us)
+		return (__s32)best;
+	return (__s32)last;
+}
+
+static __always_inline struct mps_verdict mps_steer_delay_pick(const struct mps_conn *c,
+							       struct mps_priv *priv)
+{
+	struct mps_steer_state *s = mps_steer_state(priv);
+	const __s32 tier = mps_usable_tier(c);
+	__s32 i;
+
+	if (tier < 0)
+		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
+	i = mps_minrtt_available(c, (__u32)tier);
+	if (i < 0)
+		return mps_wait_for(MPS_WAIT_NO_ROOM);
+	i = mps_steer_steady(c, s, (__u32)tier, (__u32)i);
+	s->last = (__u32)i;
+	s->begun = 1;
+	return mps_send_on(c, (__u32)i);
 }
 
 #endif /* MPS_POLICY_STEER_H */

@@ -205,7 +205,9 @@ struct mps_steer_state {
 		};
 		__u32 back_us; /* active-standby: when a lower rank came back; 0: none has */
 	};
-	__u32 last;	  /* priority: where the data at hand ended; active-standby: key in use */
+	/* priority: where the data at hand ended; active-standby: key in use; smallest-delay: path
+	 */
+	__u32 last;
 	__u32 generation; /* of the table that the rule is of */
 	__u16 rule;	  /* 1 is the first; 0: none */
 	__u8 mode;	  /* enum mps_steer_mode */

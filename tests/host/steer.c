@@ -36,6 +36,11 @@ EXPORT void ranks(const struct mps_conn *c, __s32 answer[3])
 	tell(mps_steer_ranks_pick(c), answer);
 }
 
+EXPORT void delay(const struct mps_conn *c, struct mps_priv *priv, __s32 answer[3])
+{
+	tell(mps_steer_delay_pick(c, priv), answer);
+}
+
 EXPORT void shares(const struct mps_conn *c, struct mps_priv *priv, __s32 answer[3])
 {
 	tell(mps_shares_pick(c, (void *)priv, &mps_steer_state(priv)->begun), answer);

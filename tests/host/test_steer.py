@@ -5,8 +5,8 @@ import ctypes
 import random
 
 import pytest
-from hostlib import ACTIVE, LOSS, NO_ROOM, NO_SUBFLOW, WAIT, Path_
-from stateful import Conn, any_path, available, draw, most_bytes, usable
+from hostlib import ACTIVE, BACKUP, LOSS, NO_ROOM, NO_SUBFLOW, SNDBUF, WAIT, Path_
+from stateful import Conn, any_path, available, draw, minrtt, most_bytes, usable
 from steering import (
     AUTO,
     BACK_US,
@@ -334,6 +334,67 @@ def test_ranks_pick(lib):
         assert answer == (best, 0, most_bytes(c, best))
         unknown += not c.paths[best].srtt and len(ready) > 1
     assert unknown > 100
+
+
+def delays(lib, *rounds, mode=DELAY):
+    """Which paths are chosen, one after the other, for these RTTs in ms or paths."""
+    s = Steered(lib)
+    s.begin(mode, 1)
+    for paths in rounds:
+        paths = [p if isinstance(p, Path_) else Path_(int(p * 1000)) for p in paths]
+        yield s.pick("delay", Conn(paths, pending=2000, unit=1000))[0]
+
+
+def test_the_smallest_delay_is_steady(lib):
+    """Who carried last stays, until another one is shorter by more than an eighth, or it is full."""
+    full, unknown = Path_(20_000, inflight=10), Path_(0)
+    backup = Path_(20_000, flags=ACTIVE | SNDBUF | BACKUP)
+    for rounds, wanted in (
+        (([20, 21], [21, 20], [22, 20], [20, 20]), [0, 0, 0, 0]),
+        (([20, 40], [40, 35], [40, 34], [36, 40]), [0, 0, 1, 1]),
+        (([20, 40], [full, 40], [20, 40], [40, 36]), [0, 1, 0, 0]),
+        (([20, 21], [backup, 21]), [0, 1]),
+        (([20, 21, 22], [23]), [0, 0]),
+        # the first sample, while more follows
+        (([20, 30], [20, unknown], [20, 19]), [0, 1, 1]),
+        (([unknown], [Path_(0, inflight=1), 90]), [0, 1]),
+    ):
+        assert list(delays(lib, *rounds)) == wanted, rounds
+
+
+def test_the_smallest_delay_of_any_paths(lib):
+    """At first as minRTT; then that, or the one before where that is as good."""
+    rng, stayed = random.Random(5), 0
+    for _ in range(5_000):
+        s, before = Steered(lib), None
+        s.begin(DELAY, 1)
+        paths = any_steered(rng).paths
+        for _ in range(4):
+            c = Conn(paths, pending=draw(rng, 1 << 24), unit=1428)
+            ready = [i for i in usable(c) if available(c.paths[i])]
+            found, _, size = s.pick("delay", c)
+            if not ready:
+                assert found == WAIT
+                continue
+            best = minrtt(c, ready)
+            if found not in best:
+                least = min(c.paths[i].srtt for i in best)
+                assert found == before and found in ready
+                assert c.paths[found].srtt - c.paths[found].srtt // 8 <= least
+                stayed += 1
+            assert size == most_bytes(c, found)
+            before = found
+            for p in paths:
+                p.srtt += rng.randint(-p.srtt // 5, p.srtt // 5)
+    assert stayed > 100
+
+
+def test_other_tables_end_what_is_steady(lib):
+    s = Steered(lib)
+    s.begin(DELAY, 1)
+    assert s.pick("delay", Conn([Path_(20_000), Path_(21_000)], pending=2000, unit=1000))[0] == 0
+    s.begin(DELAY, 2)
+    assert s.pick("delay", Conn([Path_(21_000), Path_(20_000)], pending=2000, unit=1000))[0] == 1
 
 
 def test_the_rtt_threshold_has_hysteresis(lib):

@@ -154,6 +154,36 @@ MUTANTS = {
         "> ~0U - 1)",
         judge.test_standby_comes_back_with_hysteresis,
     ),
+    "each-time-anew": (
+        "policy/steer.h",
+        "if (!s->begun || last >= c->nr_paths ||",
+        "if (1 ||",
+        judge.test_the_smallest_delay_is_steady,
+    ),
+    "steady-for-ever": (
+        "policy/steer.h",
+        "p->srtt_us - p->srtt_us / MPS_STEER_STEADY > b->srtt_us",
+        "0",
+        judge.test_the_smallest_delay_is_steady,
+    ),
+    "steady-though-full": (
+        "policy/steer.h",
+        "!mps_is_usable(p, tier) || !mps_is_available(c, p))\n\t\treturn (__s32)best;",
+        "!mps_is_usable(p, tier))\n\t\treturn (__s32)best;",
+        judge.test_the_smallest_delay_is_steady,
+    ),
+    "steady-as-a-backup": (
+        "policy/steer.h",
+        "!mps_is_usable(p, tier) || !mps_is_available(c, p))\n\t\treturn (__s32)best;",
+        "!mps_is_available(c, p))\n\t\treturn (__s32)best;",
+        judge.test_the_smallest_delay_is_steady,
+    ),
+    "steady-though-unknown": (
+        "policy/steer.h",
+        "if (!p->srtt_us || p->srtt_us - ",
+        "if (p->srtt_us - ",
+        judge.test_the_smallest_delay_is_steady,
+    ),
     "rtt-before-rank": (
         "policy/steer.h",
         "(__u64)mps_steer_rank(p) << 33 | ",
