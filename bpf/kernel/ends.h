@@ -13,6 +13,10 @@
 
 #define AF_INET6 10
 
+/* net/core/dev.h: NETDEV_HASHENTRIES; and how many of a chain are looked at */
+#define MPS_DEVICE_HEADS 256
+#define MPS_DEVICE_CHAIN 8
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct in6_addr___ends {
@@ -23,8 +27,17 @@ struct ns_common___ends {
 	unsigned int inum;
 };
 
+struct hlist_node___ends {
+	struct hlist_node___ends *next;
+};
+
+struct hlist_head___ends {
+	struct hlist_node___ends *first;
+};
+
 struct net___ends {
 	struct ns_common___ends ns;
+	struct hlist_head___ends *dev_index_head;
 };
 
 struct sock_common___ends {
@@ -54,6 +67,8 @@ struct sock_cgroup_data___ends {
 
 struct net_device___ends {
 	char name[MPS_STEER_DEVICE];
+	int ifindex;
+	struct hlist_node___ends index_hlist;
 };
 
 struct dst_entry___ends {
@@ -70,6 +85,7 @@ struct sock___ends {
 	kuid_t___ends sk_uid;
 	struct sock_cgroup_data___ends sk_cgrp_data;
 	struct dst_entry___ends *sk_dst_cache;
+	int sk_rx_dst_ifindex;
 };
 
 struct inet_sock___ends {
@@ -145,7 +161,34 @@ MPS_FN __u32 mps_read_key(struct mps_steer_key *k MPS_ARG, struct mptcp_sock *ms
 	return 0;
 }
 
-/* context: address of its struct mptcp_subflow_context. 0: it has no route yet. */
+/* The name of the namespace's device with that index, as dev_get_by_index() finds it. */
+static __always_inline void mps_read_device(__u64 *name, const struct net___ends *net, __u32 index)
+{
+	const struct net_device___ends *dev;
+	struct hlist_node___ends *n = NULL;
+	__u64 head = 0;
+	int i, found;
+
+	bpf_core_read(&head, sizeof(head), &net->dev_index_head);
+	head += (index & (MPS_DEVICE_HEADS - 1)) * sizeof(struct hlist_head___ends);
+	bpf_probe_read_kernel(&n, sizeof(n), (void *)head);
+	for (i = 0; n && i < MPS_DEVICE_CHAIN; i++) {
+		dev = (void *)n - bpf_core_field_offset(struct net_device___ends, index_hlist);
+		found = 0;
+		bpf_core_read(&found, sizeof(found), &dev->ifindex);
+		if ((__u32)found == index) {
+			bpf_core_read_str(name, MPS_STEER_DEVICE, &dev->name);
+			return;
+		}
+		if (bpf_core_read(&n, sizeof(n), &n->next))
+			return;
+	}
+}
+
+/*
+ * context: address of its struct mptcp_subflow_context. 0: it has no route, as it never sent or as
+ * a socket option made the kernel forget it. Then its device is that from which its segments come.
+ */
 MPS_FN __u32 mps_read_subflow(struct mps_steer_subflow *s MPS_ARG, __u64 context)
 {
 	const struct mptcp_subflow_context___ends *subflow =
@@ -160,6 +203,8 @@ MPS_FN __u32 mps_read_subflow(struct mps_steer_subflow *s MPS_ARG, __u64 context
 	/* behind its end an older name may show */
 	if (dst)
 		bpf_core_read_str(s->device, sizeof(s->device), &dst->dev->name);
+	else if (sk->sk_rx_dst_ifindex)
+		mps_read_device(s->device, sk->__sk_common.skc_net.net, sk->sk_rx_dst_ifindex);
 	return !!dst;
 }
 

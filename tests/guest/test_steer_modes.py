@@ -5,6 +5,7 @@ The server sends, and knows the paths by the client's prefixes or by its own dev
 """
 
 import re
+import socket
 import time
 
 import pytest
@@ -117,6 +118,29 @@ def test_shares_of_the_bytes(tables, first):
         download(conn, 10 * MB).finish().acknowledged()
         one, two = (b - a for a, b in zip(before, given(conn), strict=True))
     assert abs(one / (one + two) - first / 100) < 0.02, (one, two)
+
+
+def test_the_device_of_a_route_that_is_forgotten(tables):
+    """As by a socket option: the subflow has no route when rows are looked for the next time."""
+
+    def ranks(one, two):
+        tables(
+            f"path name one device one rank {one}",
+            f"path name two device two rank {two}",
+            "rule mode active-standby",
+        )
+
+    ranks(0, 1)
+    with served(*LIKE) as (_, conn):
+        download(conn, MB).finish().acknowledged()
+        for mark, first in ((7, 1), (8, 0)):
+            conn.server.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+            ranks(first, 1 - first)
+            before = given(conn)
+            download(conn, 256 * KB).finish().acknowledged()
+            moved = [b - a for a, b in zip(before, given(conn), strict=True)]
+            # the one of rank 0
+            assert moved[first] == sum(moved) == 256 * KB, (mark, moved)
 
 
 def test_standby_takes_over_and_gives_back(tables):
