@@ -109,6 +109,8 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .ci/run contrib/pre-commit tests/selftests/bin/ip)
 
 check-host:
+	$(Q)$(PYTHON) -c 'import pytest' 2>/dev/null || { echo 'make check-host: $(PYTHON) has no pytest:' \
+		'install python3-pytest, or take ./vmtest.sh test NAME, which brings its own' >&2; exit 1; }
 	$(Q)$(PYTHON) -m pytest -q -ra $(if $(T),$(T:%=tests/host/test_%.py),tests/host)
 
 # What the head of this file says.

@@ -76,7 +76,7 @@ make_root() {
 	if [ -n "$architecture" ]; then
 		say "making a Debian root of $architecture, by emulated programs (half an hour or more) ..."
 	else
-		say "making a Debian root with the tool chain and two kernels (about 2 minutes) ..."
+		say "making a Debian root with the tool chain and two kernels (2 to 10 minutes; build/log/root.log has more) ..."
 	fi
 	if ! ARCHITECTURE=$architecture bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
 		tail -n 20 "$log/root.log" | sed 's/^/  /' >&2
