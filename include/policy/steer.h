@@ -13,8 +13,9 @@
  * deadline. A path in recovery after a timeout is given that long, too, but MPS_STEER_SILENT_US at
  * most: what a loss costs is no reason to pay. Then the next rank carries whatever it is like.
  *
- * Smallest-delay: the path that carried last stays until another one's RTT is less by more than an
- * eighth. Of two alike one carries then, and what arrives stays in order.
+ * Smallest-delay: the path in use stays until another one's RTT is less by more than an eighth.
+ * While it is full the next carries beside it. So of two alike one carries, and what arrives is in
+ * order.
  *
  * The other modes: all that are within their thresholds.
  *
@@ -227,20 +228,23 @@ static __always_inline struct mps_verdict mps_steer_ranks_pick(const struct mps_
 	return i < 0 ? mps_wait_for(MPS_WAIT_NO_ROOM) : mps_send_on(c, (__u32)i);
 }
 
-/* Smallest-delay: the path that carried last, where no other is better by enough; or the best. */
-MPS_FN __s32 mps_steer_steady(const struct mps_conn *c MPS_ARG,
+/*
+ * Smallest-delay: the path in use from now on, be it full, where that of best does not make another
+ * one of it. It is known by its place: where a subflow goes, another may take over by that.
+ */
+MPS_FN __u32 mps_steer_steady(const struct mps_conn *c MPS_ARG,
 			      const struct mps_steer_state *s MPS_ARG, __u32 tier, __u32 best)
 {
 	const __u32 last = s->last & (MPS_MAX_PATHS - 1);
 	const struct mps_path *p = &c->path[last];
 	const struct mps_path *b = &c->path[best & (MPS_MAX_PATHS - 1)];
 
-	if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier) || !mps_is_available(c, p))
-		return (__s32)best;
+	if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier))
+		return best;
 	/* the best one without a sample is chosen to get it, and has 0 here */
 	if (!p->srtt_us || p->srtt_us - p->srtt_us / MPS_STEER_STEADY > b->srtt_us)
-		return (__s32)best;
-	return (__s32)last;
+		return best;
+	return last;
 }
 
 static __always_inline struct mps_verdict mps_steer_delay_pick(const struct mps_conn *c,
@@ -255,9 +259,10 @@ static __always_inline struct mps_verdict mps_steer_delay_pick(const struct mps_
 	i = mps_minrtt_available(c, (__u32)tier);
 	if (i < 0)
 		return mps_wait_for(MPS_WAIT_NO_ROOM);
-	i = mps_steer_steady(c, s, (__u32)tier, (__u32)i);
-	s->last = (__u32)i;
+	s->last = mps_steer_steady(c, s, (__u32)tier, (__u32)i) & (MPS_MAX_PATHS - 1);
 	s->begun = 1;
+	if (mps_is_available(c, &c->path[s->last]))
+		i = (__s32)s->last;
 	return mps_send_on(c, (__u32)i);
 }
 

@@ -156,8 +156,8 @@ MUTANTS = {
     ),
     "each-time-anew": (
         "policy/steer.h",
-        "if (!s->begun || last >= c->nr_paths ||",
-        "if (1 ||",
+        "if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier))",
+        "if (1)",
         judge.test_the_smallest_delay_is_steady,
     ),
     "steady-for-ever": (
@@ -168,14 +168,14 @@ MUTANTS = {
     ),
     "steady-though-full": (
         "policy/steer.h",
-        "!mps_is_usable(p, tier) || !mps_is_available(c, p))\n\t\treturn (__s32)best;",
-        "!mps_is_usable(p, tier))\n\t\treturn (__s32)best;",
+        "if (mps_is_available(c, &c->path[s->last]))",
+        "",
         judge.test_the_smallest_delay_is_steady,
     ),
     "steady-as-a-backup": (
         "policy/steer.h",
-        "!mps_is_usable(p, tier) || !mps_is_available(c, p))\n\t\treturn (__s32)best;",
-        "!mps_is_available(c, p))\n\t\treturn (__s32)best;",
+        " || !mps_is_usable(p, tier))",
+        ")",
         judge.test_the_smallest_delay_is_steady,
     ),
     "steady-though-unknown": (
