@@ -267,9 +267,12 @@ static int msb_ask(struct sock *sk, bool scheduler)
 		return -EINVAL;
 	if (!msb_has_unacked(msk))
 		return msb_ask_push(sk, scheduler);
-	if (test_bit(msb_work_rtx, flags))
-		return -EALREADY;
-	return msb_queue_pass(sk);
+	if (!test_bit(msb_work_rtx, flags))
+		return msb_queue_pass(sk);
+	/* that pass pushes no end, and nobody asks again */
+	if (scheduler && sk->sk_shutdown & SEND_SHUTDOWN)
+		msb_queue_pass(sk);
+	return -EALREADY;
 }
 
 /* Without a reference: the last one must not go here, where nothing may sleep. */

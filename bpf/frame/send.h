@@ -42,12 +42,13 @@ static __always_inline void mps_ask(struct mptcp_sock *msk)
 
 /*
  * Is this the last that will ever be assigned, and may TCP hold back the end of it? The core's
- * DATA_FIN pushes nothing; the bridge does, before a pass (kmod/ends.c).
+ * DATA_FIN pushes nothing; the bridge does, before a pass (kmod/ends.c). The core does not stop in
+ * a fragment, whatever it was told. To ask too early is one pass for nothing.
  */
-static __always_inline bool mps_leaves_short_end(const struct mptcp_sock *msk, __u64 pending,
-						 __u32 bytes)
+static __always_inline bool mps_leaves_short_end(const struct mptcp_sock *msk,
+						 const struct mps_conn *c, __u32 bytes)
 {
-	return bytes >= pending && msk->snd_data_fin_enable &&
+	return bytes + c->unit >= c->pending && msk->snd_data_fin_enable &&
 	       (BPF_CORE_READ_BITFIELD(msk, cork) || !BPF_CORE_READ_BITFIELD(msk, nodelay));
 }
 
@@ -178,7 +179,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 		v.bytes = st->snap.unit;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (v.bytes && (mps_leaves_short_end(msk, st->snap.pending, v.bytes) ||
+	if (v.bytes && (mps_leaves_short_end(msk, &st->snap, v.bytes) ||
 			(p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))))
 		mps_ask(msk);
 	if (sndbuf && mps_writer_waits(msk))
