@@ -83,6 +83,7 @@
 	F(sock_common, skc_refcnt)                \
 	F(sock_common, skc_state)                 \
 	F(sock, sk_protocol)                      \
+	F(sock, sk_shutdown)                      \
 	F(sock, sk_sndbuf)                        \
 	F(sock, sk_type)                          \
 	B(sock, sk_userlocks)                     \
