@@ -53,7 +53,9 @@ static enum exit_code read_value(struct reading_row *r, const struct steer_field
 	if (r->asked ? f->ask(r->row, value, &why) : f->read(r->row, value, &why))
 		return EX_OK;
 	if (r->absent && why.code != EX_USAGE) {
-		*r->absent = why;
+		/* of several what may not be looked at counts: it may well be there */
+		if (r->absent->code == EX_OK || r->absent->code == EX_FAILED)
+			*r->absent = why;
 		return EX_OK;
 	}
 	snprintf(hint, sizeof(hint), "%s %s: %s", f->name, f->value, f->text);
