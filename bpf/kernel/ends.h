@@ -203,7 +203,8 @@ MPS_FN __u32 mps_read_subflow(struct mps_steer_subflow *s MPS_ARG, __u64 context
 	/* behind its end an older name may show */
 	if (dst)
 		bpf_core_read_str(s->device, sizeof(s->device), &dst->dev->name);
-	else if (sk->sk_rx_dst_ifindex)
+	else if (sk->sk_rx_dst_ifindex &&
+		 bpf_core_field_exists(sk->__sk_common.skc_net.net->dev_index_head))
 		mps_read_device(s->device, sk->__sk_common.skc_net.net, sk->sk_rx_dst_ifindex);
 	return !!dst;
 }
