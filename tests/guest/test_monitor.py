@@ -347,6 +347,7 @@ def test_an_rtt_over_its_threshold(lab):
             line = told.line()
 
 
+@pytest.mark.virtual_time  # a host that stands still makes a path slow
 def test_paths_that_are_over_one_after_the_other(lab):
     """Each has its event, though the connection has a path over its threshold all the time."""
     steer("path add name one local 10.0.1.0/24 rtt 150ms")
@@ -357,7 +358,8 @@ def test_paths_that_are_over_one_after_the_other(lab):
     with monitor("--json", "--netns", lab.client.name) as told, connection(lab) as conn:
         upload(conn, 300_000).finish().acknowledged()
         first = told.event("connection-over-rtt", path="two")
-        slow = Path(20, 300).netem()
+        # twice the threshold and more, as RTTs are seen through their smoothing
+        slow = Path(20, 700).netem()
         lab.client.tc(f"qdisc change dev {lab.device(1)} root netem {slow}")
         upload(conn, 1_000_000).finish(60).acknowledged()
         second = told.event("connection-over-rtt", path="one")
