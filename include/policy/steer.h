@@ -233,13 +233,13 @@ static __always_inline struct mps_verdict mps_steer_ranks_pick(const struct mps_
  * one of it. It is known by its place: where a subflow goes, another may take over by that.
  */
 MPS_FN __u32 mps_steer_steady(const struct mps_conn *c MPS_ARG,
-			      const struct mps_steer_state *s MPS_ARG, __u32 tier, __u32 best)
+			      const struct mps_steer_state *s MPS_ARG, __u32 best)
 {
 	const __u32 last = s->last & (MPS_MAX_PATHS - 1);
 	const struct mps_path *p = &c->path[last];
 	const struct mps_path *b = &c->path[best & (MPS_MAX_PATHS - 1)];
 
-	if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier))
+	if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, b->flags & MPS_PATH_BACKUP))
 		return best;
 	/* the best one without a sample is chosen to get it, and has 0 here */
 	if (!p->srtt_us || p->srtt_us - p->srtt_us / MPS_STEER_STEADY > b->srtt_us)
@@ -250,20 +250,14 @@ MPS_FN __u32 mps_steer_steady(const struct mps_conn *c MPS_ARG,
 static __always_inline struct mps_verdict mps_steer_delay_pick(const struct mps_conn *c,
 							       struct mps_priv *priv)
 {
+	const struct mps_verdict v = mps_minrtt_pick(c);
 	struct mps_steer_state *s = mps_steer_state(priv);
-	const __s32 tier = mps_usable_tier(c);
-	__s32 i;
 
-	if (tier < 0)
-		return mps_wait_for(MPS_WAIT_NO_SUBFLOW);
-	i = mps_minrtt_available(c, (__u32)tier);
-	if (i < 0)
-		return mps_wait_for(MPS_WAIT_NO_ROOM);
-	s->last = mps_steer_steady(c, s, (__u32)tier, (__u32)i) & (MPS_MAX_PATHS - 1);
+	if (v.path < 0)
+		return v;
+	s->last = mps_steer_steady(c, s, (__u32)v.path) & (MPS_MAX_PATHS - 1);
 	s->begun = 1;
-	if (mps_is_available(c, &c->path[s->last]))
-		i = (__s32)s->last;
-	return mps_send_on(c, (__u32)i);
+	return mps_is_available(c, &c->path[s->last]) ? mps_send_on(c, s->last) : v;
 }
 
 #endif /* MPS_POLICY_STEER_H */

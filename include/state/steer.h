@@ -205,8 +205,7 @@ struct mps_steer_state {
 		};
 		__u32 back_us; /* active-standby: when a lower rank came back; 0: none has */
 	};
-	/* priority: where the data at hand ended; active-standby: key in use; smallest-delay: path
-	 */
+	/* priority: where the data at hand ended; what is in use: a key, smallest-delay a path */
 	__u32 last;
 	__u32 generation; /* of the table that the rule is of */
 	__u16 rule;	  /* 1 is the first; 0: none */

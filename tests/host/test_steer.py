@@ -336,10 +336,10 @@ def test_ranks_pick(lib):
     assert unknown > 100
 
 
-def delays(lib, *rounds, mode=DELAY):
+def delays(lib, *rounds):
     """Which paths are chosen, one after the other, for these RTTs in ms or paths."""
     s = Steered(lib)
-    s.begin(mode, 1)
+    s.begin(DELAY, 1)
     for paths in rounds:
         paths = [p if isinstance(p, Path_) else Path_(int(p * 1000)) for p in paths]
         yield s.pick("delay", Conn(paths, pending=2000, unit=1000))[0]

@@ -156,7 +156,7 @@ MUTANTS = {
     ),
     "each-time-anew": (
         "policy/steer.h",
-        "if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, tier))",
+        "if (!s->begun || last >= c->nr_paths || !mps_is_usable(p, b->flags & MPS_PATH_BACKUP))",
         "if (1)",
         judge.test_the_smallest_delay_is_steady,
     ),
@@ -168,13 +168,13 @@ MUTANTS = {
     ),
     "steady-though-full": (
         "policy/steer.h",
-        "if (mps_is_available(c, &c->path[s->last]))",
-        "",
+        "return mps_is_available(c, &c->path[s->last]) ?",
+        "return 1 ?",
         judge.test_the_smallest_delay_is_steady,
     ),
     "steady-as-a-backup": (
         "policy/steer.h",
-        " || !mps_is_usable(p, tier))",
+        " || !mps_is_usable(p, b->flags & MPS_PATH_BACKUP))",
         ")",
         judge.test_the_smallest_delay_is_steady,
     ),
