@@ -4,6 +4,7 @@
 import contextlib
 import errno
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ LIKE = (
     netlab.Path("one", mbit=5, rtt_ms=40),
     netlab.Path("two", mbit=5, rtt_ms=40),
 )
+HOME = (
+    netlab.Path("near", mbit=20, rtt_ms=20),
+    netlab.Path("far", mbit=20, rtt_ms=60),
+)
+MESSAGE = 64 << 10  # two fragments; less than the window of the near path once that has grown
 ANSWERS = 128  # of expanding.bpf.c
 TCP_MEM = Path("/proc/sys/net/ipv4/tcp_mem")
 
@@ -67,9 +73,32 @@ def test_unlike_paths_get_a_larger_one(_shared, by_tcp, name):
 
 
 def test_like_paths_need_none(_shared):
-    """TCP's own is six windows, theirs two."""
+    """TCP's own is six of its largest windows, theirs two. On 6.12 it differed by 28 % between runs."""
     mine = buffer_after(_shared, paths=LIKE)
-    assert mine <= 1.2 * buffer_after(_shared, sndbuf=0, paths=LIKE)
+    assert mine <= 1.5 * buffer_after(_shared, sndbuf=0, paths=LIKE)
+
+
+def message_s(shared, sndbuf):
+    """Seconds from a write to its last byte at the peer, the least of some on a connection in use."""
+    shared.need("bpf_ecf", values=(f"sndbuf={sndbuf}",))
+    took = []
+    with bench_lab(*HOME) as lab:
+        lab.client.scheduler = "bpf_ecf"
+        with connection(lab) as conn:
+            for _ in range(12):
+                begun = time.monotonic()
+                conn.client.sendall(bytes(MESSAGE))
+                left = MESSAGE
+                while left:
+                    left -= len(conn.server.recv(left))
+                took.append(time.monotonic() - begun)
+                time.sleep(0.1)
+    return min(took)
+
+
+def test_a_message_of_two_fragments_waits_for_no_acknowledgement(_shared):
+    """The writer does not wait, and yet the near path's buffer has room for one of them only."""
+    assert message_s(_shared, 1) < message_s(_shared, 0) - 0.5 * HOME[0].rtt_ms / 1000
 
 
 @pytest.fixture
