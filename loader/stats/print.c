@@ -229,7 +229,7 @@ void stats_print_conn(output_t *item, const struct stats_delta *d, const struct 
 	output_flag(item, "fallback", rec->fallback);
 	output_str(item, "family", "%s", rec->local.family == AF_INET6 ? "ipv6" : "ipv4");
 	output_ends(item, &rec->local, &rec->remote);
-	stats_output_rule(item, rec);
+	stats_output_rule(item, d, c);
 	output_num(item, "pending", rec->pending);
 	output_num(item, "inflight", rec->inflight);
 	output_conn_counters(item, rec);

@@ -123,20 +123,26 @@ static bool stands_by(const struct stats_carriers *carriers, __u32 key)
 	return key != MPS_STEER_NO_KEY && (key < carriers->from || key > carriers->to);
 }
 
-void stats_output_rule(output_t *item, const struct mps_conn_rec *rec)
+/* 0: none, or not known until its next decision. */
+static unsigned int rule_of(const struct stats_delta *d, const struct conn_delta *c)
+{
+	return is_current(d, c) ? c->rec->steer.rule : 0;
+}
+
+void stats_output_rule(output_t *item, const struct stats_delta *d, const struct conn_delta *c)
 {
 	output_t *steer;
 
-	if (!stats_is_steered(rec)) {
+	if (!stats_is_steered(c->rec)) {
 		output_null(item, "steer");
 		return;
 	}
 	steer = output_obj(item, "steer");
-	if (rec->steer.rule)
-		output_num(steer, "rule", rec->steer.rule);
+	if (rule_of(d, c))
+		output_num(steer, "rule", rule_of(d, c));
 	else
 		output_null(steer, "rule");
-	output_str(steer, "mode", "%s", steer_mode_name(rec->steer.mode));
+	output_str(steer, "mode", "%s", steer_mode_name(c->rec->steer.mode));
 }
 
 static void output_known(output_t *item, const char *key, bool known, __u64 value)
@@ -221,14 +227,15 @@ static void print_rows(const struct stats_delta *d, const struct conn_delta *c)
 
 void stats_print_steer(const struct stats_delta *d, const struct conn_delta *c)
 {
-	const struct mps_conn_rec *rec = c->rec;
+	const char *mode = steer_mode_name(c->rec->steer.mode);
 
-	if (!stats_is_steered(rec))
+	if (!stats_is_steered(c->rec))
 		return;
-	if (rec->steer.rule)
-		output_line("  rule %u, mode %s", rec->steer.rule,
-			    steer_mode_name(rec->steer.mode));
+	if (rule_of(d, c))
+		output_line("  rule %u, mode %s", rule_of(d, c), mode);
+	else if (is_current(d, c))
+		output_line("  no rule, mode %s", mode);
 	else
-		output_line("  no rule, mode %s", steer_mode_name(rec->steer.mode));
+		output_line("  mode %s until the next decision, by tables of before", mode);
 	print_rows(d, c);
 }

@@ -30,7 +30,7 @@ struct stats_carriers {
 
 struct stats_carriers stats_carriers(const struct stats_delta *d, const struct conn_delta *c);
 
-void stats_output_rule(output_t *item, const struct mps_conn_rec *rec);
+void stats_output_rule(output_t *item, const struct stats_delta *d, const struct conn_delta *c);
 void stats_output_row(output_t *item, const struct stats_delta *d, const struct conn_delta *c,
 		      const struct mps_subflow_rec *rec);
 void stats_output_row_flags(output_t *flags, const struct stats_delta *d,

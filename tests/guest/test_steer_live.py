@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import tables
-from command import PROGRAM, stats_of
+from command import PROGRAM, sched, stats_of
 from lab import Path
 from tables import NAME, replace, steer, write
 from tracer import trace
@@ -62,6 +62,18 @@ def test_each_namespace_has_its_rule(loaded, labs):
             steer(f"rule add at 1 netns {one.server.name} mode active-standby")
 
 
+def test_a_rule_of_tables_that_are_gone(loaded, lab):
+    """An idle connection keeps its mode until its next decision; its rule's number is another's."""
+    with lab.lent(NAME) as lent, connection(lent.endpoints()) as conn:
+        steer("rule add mode bpf_rr")
+        assert steered(conn) == {"rule": 1, "mode": "bpf_rr"}
+        assert "  rule 1, mode bpf_rr\n" in sched("stats").out
+        steer("rule add at 1 dscp ef mode redundant")
+        assert counted(conn)["steer"] == {"rule": None, "mode": "bpf_rr"}
+        assert "  mode bpf_rr until the next decision, by tables of before\n" in sched("stats").out
+        assert steered(conn) == {"rule": 2, "mode": "bpf_rr"}
+
+
 # Two tables, and what goes with each: rule and mode in `stats`, policy and the path's rank in `trace`.
 WHOLE = {
     "even": ["path name even rank 3", "rule mode bpf_minrtt"],
@@ -104,7 +116,11 @@ def test_no_half_of_a_table_is_seen(loaded, labs, tmp_path):
                 transfer.finish().acknowledged()
         assert changes.returncode == 0
         traced.end()
-    assert all(s in STEERED for s in seen), seen
+    # none is known between a change and the next decision
+    modes = {s["mode"] for s in STEERED}
+    known = [s for s in seen if s["rule"] is not None]
+    assert known and all(s in STEERED for s in known), seen
+    assert all(s["mode"] in modes for s in seen), seen
     decided = [by_what(d) for d in traced.events("decision") if d["inputs"]]
     mixed = [found not in DECIDED for found in decided]
     assert all(found in decided for found in DECIDED)
