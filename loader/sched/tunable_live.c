@@ -69,13 +69,15 @@ enum exit_code tunable_live_open(struct tunable_live *l, const char *name)
 	struct registry r;
 	struct sched *s;
 	enum exit_code ret;
+	char hint[80];
 
+	snprintf(hint, sizeof(hint), "`" PROGRAM " load %.32s` loads it", name);
 	memset(l, 0, sizeof(*l));
 	l->section[TUNABLE_FIXED].map = l->section[TUNABLE_LIVE].map = -1;
 	registry_read(&r);
 	s = registry_find(&r, name);
 	ret = s ? tunable_live_open_sched(l, s)
-		: fail(EX_FAILED, "`" PROGRAM " load` loads it", "no such scheduler is loaded");
+		: fail(EX_FAILED, hint, "no such scheduler is loaded");
 	l->name = name;
 	registry_free(&r);
 	return ret;

@@ -24,7 +24,8 @@ static enum exit_code not_ours(const char *name, const struct sched *s)
 	char holders[600], hint[700];
 
 	if (!s->map_id)
-		return fail(EX_FAILED, NULL,
+		return fail(EX_FAILED,
+			    "`" PROGRAM " use` selects another; nothing has to be unloaded",
 			    "it is part of the kernel or of a kernel module, not a BPF scheduler");
 	if (!s->link_id) {
 		snprintf(hint, sizeof(hint), "`bpftool struct_ops unregister id %u` removes it",
