@@ -182,7 +182,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	if (v.bytes && (mps_leaves_short_end(msk, &st->snap, v.bytes) ||
 			(p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))))
 		mps_ask(msk);
-	/* TCP enlarges it only where the writer waits; more than a fragment may not find room before */
+	/* TCP enlarges it only where the writer waits, and more than a fragment may not fit */
 	if (sndbuf && (st->snap.pending > st->snap.unit || mps_writer_waits(msk)))
 		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p);
 	return program->mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);

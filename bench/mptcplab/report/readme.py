@@ -20,8 +20,8 @@ OUTAGE = SRC / "bench/results/outage.json"
 OUTAGE_BEGIN = "<!-- outage: bench/mptcplab/report/readme.py -->\n"
 # Of plain TCP, on the path that nothing happens to: why its bulk has gaps all the same.
 OWN_LOSSES = (
-    "Plain TCP's gap is its own loss recovery, as nothing happens to its path."
-    " So a gap of that size need not come from the event."
+    "Nothing happens to plain TCP's path: its gap is its own loss recovery."
+    " A gap of that size in another row may be that, too."
 )
 LIVES = "plain TCP on the path that lives"
 OUTAGE_LOADS = {
