@@ -12,8 +12,7 @@ RESULTS = TOP / "bench/results"
 TOLD = {
     "summary.json": "docs/results/lab.md",
     "more.json": "docs/results/lab.md",
-    "modern.json": "docs/results/lab.md",
-    "drawn.json": "docs/results/lab.md",
+    "dash.json": "docs/results/lab.md",
     "codel.json": "docs/results/lab.md",
     "steering.json": "docs/results/steering.md",
     "metered-video.json": "docs/results/steering.md",
