@@ -119,7 +119,8 @@ def test_what_is_not_known(lib, tell):
     ]
     other = [tuple(s[k] for k in keys) for s in tell(GENERATION + 1)]
     assert other == [(*nothing, [])] * 3
-    assert tell(GENERATION + 1, json_=False) == "  rule 1, mode active-standby\n"
+    until = "  mode active-standby until the next decision, by tables of before\n"
+    assert tell(GENERATION + 1, json_=False) == until
 
 
 def test_lines_of_rows(lib, tell):
