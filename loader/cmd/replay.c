@@ -78,7 +78,7 @@ static enum exit_code first_decision(struct replaying *r, struct replayed *by)
 	by->decided = true;
 	if (sched)
 		return as_recorded(r, sched, f->tunables, &by->own);
-	output_note("%s does not come with this command: it decides nothing anew itself", f->sched);
+	output_note("%s does not come with this command, so it is not replayed itself", f->sched);
 	return EX_OK;
 }
 

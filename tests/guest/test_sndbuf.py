@@ -73,9 +73,9 @@ def test_unlike_paths_get_a_larger_one(_shared, by_tcp, name):
 
 
 def test_like_paths_need_none(_shared):
-    """TCP's own is six of its largest windows, theirs two. On 6.12 it differed by 28 % between runs."""
+    """TCP's own is six of its largest windows, theirs two. How large those become differs from run to run."""
     mine = buffer_after(_shared, paths=LIKE)
-    assert mine <= 1.5 * buffer_after(_shared, sndbuf=0, paths=LIKE)
+    assert mine <= 1.2 * max(buffer_after(_shared, sndbuf=0, paths=LIKE) for _ in range(2))
 
 
 def message_s(shared, sndbuf):
