@@ -183,13 +183,6 @@ struct bpf_iter__task_file {
 	struct file *file;
 };
 
-struct bpf_iter__bpf_sk_storage_map {
-	struct bpf_iter_meta *meta;
-	struct bpf_map *map;
-	struct sock *sk;
-	void *value;
-};
-
 #pragma clang attribute pop
 
 static __always_inline __u32 sock_netns(struct sock *sk)

@@ -70,4 +70,15 @@ struct mps_subflow_rec {
 	struct mps_addr local, remote;
 };
 
+/* How far a walk of a map of socket storage is: bpf/walk.h. */
+struct mps_walk {
+	__u32 map_fd;
+	__u32 bucket, skip; /* elements of that bucket that were looked at */
+	__u32 nr;	    /* records of this page */
+	__u32 over;	    /* there are no more */
+};
+
+/* Records of a page. */
+#define MPS_WALK_PAGE 128
+
 #endif /* MPS_RECORDS_H */

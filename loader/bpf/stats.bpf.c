@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers of the socket storage that the schedulers keep (bpf/frame/scheduler.h), each
- * attached to one map. What TCP knows is read here, at reading time, so that
+ * Readers of the socket storage that the schedulers keep (bpf/frame/scheduler.h), a page of records
+ * of one map with each call. What TCP knows is read here, at reading time, so that
  * it costs nothing per packet.
  */
-#include "bpf/kernel.h"
+#include "bpf/walk.h"
 #include "bpf/carries.h"
 
 char _license[] SEC("license") = "GPL";
 
 const volatile __u32 fallback_bit; /* kern_fallback_bit() */
 
-SEC("iter/bpf_sk_storage_map")
-int connections(struct bpf_iter__bpf_sk_storage_map *ctx)
-{
-	struct mps_conn_store *store = ctx->value;
-	struct sock *sk = ctx->sk;
-	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
-	struct mps_conn_rec rec = { 0 };
-	__u64 nxt;
+static volatile struct mps_conn_store conn_store; /* too large for the stack */
+struct mps_conn_rec conn_page[MPS_WALK_PAGE];
+struct mps_subflow_rec subflow_page[MPS_WALK_PAGE];
 
-	if (!sk || !store)
-		return 0;
-	nxt = BPF_CORE_READ(msk, snd_nxt);
-	rec.sk = (__u64)sk;
-	rec.netns = sock_netns(sk);
-	rec.token = BPF_CORE_READ(msk, token);
-	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	rec.fallback = msk_fallback(msk, fallback_bit);
-	rec.inflight = nxt - BPF_CORE_READ(msk, snd_una);
-	rec.pending = BPF_CORE_READ(msk, write_seq) - nxt;
-	rec.begun = mps_is_of(store, rec.token);
-	if (rec.begun) {
-		rec.notes = store->priv.notes;
-		rec.steer = *mps_steer_state(&store->priv);
-		rec.key = mps_greatest_key(&store->snap);
-		__builtin_memcpy(rec.counter, store->counter, sizeof(rec.counter));
+static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr)
+{
+	struct mps_conn_rec *rec = &conn_page[nr & (MPS_WALK_PAGE - 1)];
+	struct mps_conn_store *store = (struct mps_conn_store *)&conn_store;
+	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	const __u64 nxt = BPF_CORE_READ(msk, snd_nxt);
+
+	if (bpf_probe_read_kernel(store, sizeof(*store), data))
+		return false;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->sk = (__u64)sk;
+	rec->netns = sock_netns(sk);
+	rec->token = BPF_CORE_READ(msk, token);
+	rec->state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	rec->fallback = msk_fallback(msk, fallback_bit);
+	rec->inflight = nxt - BPF_CORE_READ(msk, snd_una);
+	rec->pending = BPF_CORE_READ(msk, write_seq) - nxt;
+	rec->begun = mps_is_of(store, rec->token);
+	if (rec->begun) {
+		rec->notes = store->priv.notes;
+		rec->steer = *mps_steer_state(&store->priv);
+		rec->key = mps_greatest_key(&store->snap);
+		__builtin_memcpy(rec->counter, store->counter, sizeof(rec->counter));
 	}
-	msk_sched(msk, rec.sched);
-	sock_local(sk, &rec.local);
-	sock_remote(sk, &rec.remote);
-	bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
-	return 0;
+	msk_sched(msk, rec->sched);
+	sock_local(sk, &rec->local);
+	sock_remote(sk, &rec->remote);
+	return true;
+}
+
+SEC("syscall")
+int connections(void *ctx)
+{
+	return walk_on(MPS_WALK_PAGE, see_connection);
 }
 
 /*
@@ -78,38 +85,40 @@ static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_soc
 	rec->bytes_sent = BPF_CORE_READ(tp, bytes_sent);
 }
 
-SEC("iter/bpf_sk_storage_map")
-int subflows(struct bpf_iter__bpf_sk_storage_map *ctx)
+static __always_inline bool see_subflow(struct sock *sk, void *data, __u32 nr)
 {
-	struct mps_subflow_store *store = ctx->value;
-	struct mptcp_subflow_context *subflow;
-	struct sock *sk = ctx->sk;
+	struct mps_subflow_rec *rec = &subflow_page[nr & (MPS_WALK_PAGE - 1)];
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct mps_subflow_rec rec = { 0 };
+	struct mptcp_subflow_context *subflow = BPF_CORE_READ(tp, inet_conn.icsk_ulp_data);
 	struct mptcp_sock *msk;
 
-	if (!sk || !store)
-		return 0;
-	subflow = BPF_CORE_READ(tp, inet_conn.icsk_ulp_data);
 	/* a subflow on its way out may have lost its context */
 	if (!subflow || BPF_CORE_READ(subflow, tcp_sock) != sk)
-		return 0;
+		return false;
+	if (bpf_probe_read_kernel(&rec->store, sizeof(rec->store), data))
+		return false;
 	msk = (struct mptcp_sock *)BPF_CORE_READ(subflow, conn);
-	rec.conn = (__u64)msk;
-	__builtin_memcpy(&rec.store, store, sizeof(rec.store));
-	read_progress(&rec, subflow);
-	read_tcp(&rec, tp);
-	rec.state = BPF_CORE_READ(sk, __sk_common.skc_state);
-	rec.queued = (__u32)BPF_CORE_READ(sk, sk_wmem_queued);
-	rec.backup = BPF_CORE_READ_BITFIELD_PROBED(subflow, backup) ||
-		     BPF_CORE_READ_BITFIELD_PROBED(subflow, request_bkup);
-	rec.stale = !!BPF_CORE_READ_BITFIELD_PROBED(subflow, stale);
-	rec.id = BPF_CORE_READ(subflow, subflow_id);
-	rec.remote_id = BPF_CORE_READ(subflow, remote_id);
-	sock_local(sk, &rec.local);
-	sock_remote(sk, &rec.remote);
+	rec->conn = (__u64)msk;
+	read_progress(rec, subflow);
+	read_tcp(rec, tp);
+	rec->state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	rec->queued = (__u32)BPF_CORE_READ(sk, sk_wmem_queued);
+	rec->backup = BPF_CORE_READ_BITFIELD_PROBED(subflow, backup) ||
+		      BPF_CORE_READ_BITFIELD_PROBED(subflow, request_bkup);
+	rec->stale = !!BPF_CORE_READ_BITFIELD_PROBED(subflow, stale);
+	rec->id = BPF_CORE_READ(subflow, subflow_id);
+	rec->remote_id = BPF_CORE_READ(subflow, remote_id);
+	__builtin_memset(&rec->local, 0, sizeof(rec->local));
+	__builtin_memset(&rec->remote, 0, sizeof(rec->remote));
+	sock_local(sk, &rec->local);
+	sock_remote(sk, &rec->remote);
 	barrier();
-	rec.token = BPF_CORE_READ(msk, token);
-	bpf_seq_write(ctx->meta->seq, &rec, sizeof(rec));
-	return 0;
+	rec->token = BPF_CORE_READ(msk, token);
+	return true;
+}
+
+SEC("syscall")
+int subflows(void *ctx)
+{
+	return walk_on(MPS_WALK_PAGE, see_subflow);
 }

@@ -6,21 +6,14 @@
 #include "cli/util.h"
 #include "kernel/iter.h"
 
-void *iter_read(const struct bpf_program *prog, int map_fd, size_t size, unsigned int *nr)
+void *iter_read(const struct bpf_program *prog, size_t size, unsigned int *nr)
 {
-	union bpf_iter_link_info info = { 0 };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts);
 	struct bpf_link *link;
 	void *records = NULL;
 	size_t len = 0;
 	int fd, err;
 
-	if (map_fd >= 0) {
-		info.map.map_fd = (__u32)map_fd;
-		opts.link_info = &info;
-		opts.link_info_len = sizeof(info);
-	}
-	link = bpf_program__attach_iter(prog, &opts);
+	link = bpf_program__attach_iter(prog, NULL);
 	if (!link)
 		return NULL;
 	fd = bpf_iter_create(bpf_link__fd(link));

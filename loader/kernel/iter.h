@@ -7,10 +7,7 @@
 
 struct bpf_program;
 
-/*
- * map_fd: of the map to walk, -1 for iterators without one. The records, *nr of
- * the given size, are the caller's to free; NULL with errno on failure.
- */
-void *iter_read(const struct bpf_program *prog, int map_fd, size_t size, unsigned int *nr);
+/* The records, *nr of the given size, are the caller's to free; NULL with errno on failure. */
+void *iter_read(const struct bpf_program *prog, size_t size, unsigned int *nr);
 
 #endif /* MPS_ITER_H */

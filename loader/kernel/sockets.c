@@ -59,7 +59,7 @@ void sockets_close(struct inventory *skel)
 enum exit_code sockets_walk(struct sockets *s, struct inventory *skel)
 {
 	memset(s, 0, sizeof(*s));
-	s->rec = iter_read(skel->progs.sockets, -1, sizeof(*s->rec), &s->nr);
+	s->rec = iter_read(skel->progs.sockets, sizeof(*s->rec), &s->nr);
 	if (!s->rec)
 		return fail_on(code_of(errno), "MPTCP sockets", "run again with -v",
 			       "reading the list failed: %s", strerror(errno));

@@ -5,11 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "stats/reader.h" /* the skeleton's types are in what it includes */
 #include "bpf/stats.skel.h"
-#include "kernel/iter.h"
 #include "kernel/kern.h"
 #include "kernel/registry.h"
-#include "stats/reader.h"
 #include "state/attribution.h"
 
 struct stats *reader_open(void)
@@ -35,59 +34,72 @@ void reader_close(struct stats *skel)
 	stats__destroy(skel);
 }
 
+/* What a walk of a map gives. */
+struct kind {
+	const struct bpf_program *prog;
+	const void *page; /* that it fills with each call */
+	size_t size;	  /* of a record */
+	size_t value_size;
+};
+
+static int add_page(struct stats *skel, const struct kind *k, void **records, unsigned int *nr)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	void *all;
+	int err;
+
+	err = bpf_prog_test_run_opts(bpf_program__fd(k->prog), &opts);
+	if (err)
+		return err;
+	all = realloc(*records, (*nr + skel->bss->walk.nr) * k->size + 1);
+	if (!all)
+		return -ENOMEM;
+	memcpy((char *)all + *nr * k->size, k->page, skel->bss->walk.nr * k->size);
+	*records = all;
+	*nr += skel->bss->walk.nr;
+	return 0;
+}
+
 /* Records that a map's walk gives, added to those of the other maps. 1: not such a map. */
-static int add_records(const struct bpf_program *prog, __u32 map_id, size_t value_size,
-		       void **records, unsigned int *nr, size_t size)
+static int add_records(struct stats *skel, const struct kind *k, __u32 map_id, void **records,
+		       unsigned int *nr)
 {
 	struct bpf_map_info info = { 0 };
 	__u32 len = sizeof(info);
-	unsigned int more = 0;
-	void *part, *all;
-	int fd;
+	int fd, err = 0;
 
 	fd = bpf_map_get_fd_by_id(map_id);
 	/* gone between two looks: then its connections are, too */
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.value_size != value_size) {
+	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.value_size != k->value_size) {
 		close(fd);
 		return 1;
 	}
-	part = iter_read(prog, fd, size, &more);
+	skel->bss->walk = (struct mps_walk){ .map_fd = (__u32)fd };
+	while (!err && !skel->bss->walk.over)
+		err = add_page(skel, k, records, nr);
 	close(fd);
-	if (!part)
-		return -errno;
-	if (!*nr) {
-		free(*records);
-		*records = part;
-		*nr = more;
-		return 0;
-	}
-	all = realloc(*records, (*nr + more) * size + 1);
-	if (!all) {
-		free(part);
-		return -ENOMEM;
-	}
-	memcpy((char *)all + *nr * size, part, more * size);
-	*records = all;
-	*nr += more;
-	free(part);
-	return 0;
+	return err;
 }
 
 static int read_sched(struct reading *r, struct stats *skel, const struct sched *s)
 {
+	const struct kind conn = { .prog = skel->progs.connections,
+				   .page = skel->bss->conn_page,
+				   .size = sizeof(*r->conn),
+				   .value_size = sizeof(struct mps_conn_store) };
+	const struct kind subflow = { .prog = skel->progs.subflows,
+				      .page = skel->bss->subflow_page,
+				      .size = sizeof(*r->subflow),
+				      .value_size = sizeof(struct mps_subflow_store) };
 	void *conns = r->conn, *subflows = r->subflow;
 	int err = 0, foreign = 0;
 
 	if (s->conn_map)
-		foreign = add_records(skel->progs.connections, s->conn_map,
-				      sizeof(struct mps_conn_store), &conns, &r->nr_conns,
-				      sizeof(*r->conn));
+		foreign = add_records(skel, &conn, s->conn_map, &conns, &r->nr_conns);
 	if (s->subflow_map && foreign >= 0)
-		err = add_records(skel->progs.subflows, s->subflow_map,
-				  sizeof(struct mps_subflow_store), &subflows, &r->nr_subflows,
-				  sizeof(*r->subflow));
+		err = add_records(skel, &subflow, s->subflow_map, &subflows, &r->nr_subflows);
 	r->conn = conns;
 	r->subflow = subflows;
 	if (foreign < 0 || err < 0)
