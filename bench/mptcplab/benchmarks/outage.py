@@ -5,7 +5,7 @@ One connection per row, a download: both ends use the scheduler. Either path is 
 the schedulers, the kernel's default and plain TCP on the path that lives: no more can be asked for.
 bpf_steer@TABLES: standby, priority, balance, redundant and delay, which are modes of bpf_steer.
 
-loads    bulk; stream, 200 bytes each 100 ms; rr1 and rr64, requests for 1 and 64 KB; video, frames
+loads    bulk; stream, 200 bytes each 100 ms; rr1, rr64, rr128: requests for so many KB; video, frames
          of 10 KB each 40 ms
 events   blackhole, both ways; blackhole-data, towards the receiver only; carrier, the receiver's
          device loses it; loss of 30 %; delay, ten times the RTT; address, removed by the client

@@ -37,6 +37,7 @@ LOADS = {
         Load("stream", 200, 0.1),
         Load("rr1", 1000, 0.1, asks=True),
         Load("rr64", 64 << 10, 0.1, asks=True),
+        Load("rr128", 128 << 10, 0.2, asks=True),
         Load("video", 10000, 0.04),
     )
 }
