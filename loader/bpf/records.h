@@ -78,7 +78,7 @@ struct mps_walk {
 	__u32 over;	    /* there are no more */
 };
 
-/* Records of a page. */
-#define MPS_WALK_PAGE 128
+/* Records of a page. Where elements go between two pages, the walk may pass over others. */
+#define MPS_WALK_PAGE 512
 
 #endif /* MPS_RECORDS_H */

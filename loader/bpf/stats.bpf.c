@@ -48,7 +48,7 @@ static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr
 SEC("syscall")
 int connections(void *ctx)
 {
-	return walk_on(MPS_WALK_PAGE, see_connection);
+	return walk_on(see_connection);
 }
 
 /*
@@ -120,5 +120,5 @@ static __always_inline bool see_subflow(struct sock *sk, void *data, __u32 nr)
 SEC("syscall")
 int subflows(void *ctx)
 {
-	return walk_on(MPS_WALK_PAGE, see_subflow);
+	return walk_on(see_subflow);
 }

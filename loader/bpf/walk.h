@@ -100,8 +100,8 @@ static __always_inline struct hlist_node *walk_bucket(struct bpf_local_storage_m
 	return BPF_CORE_READ(bucket, list.first);
 }
 
-/* visit: false where the socket has no record. The page is full when that many have one. */
-static __always_inline int walk_on(__u32 page, bool (*visit)(struct sock *sk, void *data, __u32 nr))
+/* visit: false where the socket has no record. Returns 0, or 1: this is no map of a process's. */
+static __always_inline int walk_on(bool (*visit)(struct sock *sk, void *data, __u32 nr))
 {
 	struct bpf_local_storage_map *map = walk_map(walk.map_fd);
 	struct bpf_local_storage_elem *elem;
@@ -111,10 +111,12 @@ static __always_inline int walk_on(__u32 page, bool (*visit)(struct sock *sk, vo
 	struct sock *sk;
 
 	walk.nr = 0;
+	if (!map)
+		return 1;
 	bpf_rcu_read_lock();
 	bpf_for(i, 0, MPS_WALK_STEPS)
 	{
-		if (walk.over || walk.nr >= page)
+		if (walk.over || walk.nr >= MPS_WALK_PAGE)
 			break;
 		at = inside ? BPF_CORE_READ(at, next) : walk_bucket(map);
 		seen = inside ? seen + 1 : 0;

@@ -49,8 +49,8 @@ static int add_page(struct stats *skel, const struct kind *k, void **records, un
 	int err;
 
 	err = bpf_prog_test_run_opts(bpf_program__fd(k->prog), &opts);
-	if (err)
-		return err;
+	if (err || opts.retval)
+		return err ?: -ENXIO;
 	all = realloc(*records, (*nr + skel->bss->walk.nr) * k->size + 1);
 	if (!all)
 		return -ENOMEM;
