@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel types that the iterator programs read, by field names only (CO-RE),
+ * The kernel types that the programs of the command read, by field names only (CO-RE),
  * as bpf/kernel/structs.h does for the schedulers, and how a socket is described.
  */
 #ifndef MPS_LOADER_BPF_KERNEL_H

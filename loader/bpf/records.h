@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the BPF programs of loader/bpf/ hand to the command through their
- * iterators: a sequence of records of one fixed size each. Socket identities
+ * What the BPF programs of loader/bpf/ hand to the command: a sequence of
+ * records of one fixed size each. Socket identities
  * join records to each other and are never printed.
  */
 #ifndef MPS_RECORDS_H
@@ -72,13 +72,18 @@ struct mps_subflow_rec {
 
 /* How far a walk of a map of socket storage is: bpf/walk.h. */
 struct mps_walk {
-	__u32 map_fd;
+	__u32 map_fd, map_id;
 	__u32 bucket, skip; /* elements of that bucket that were looked at */
 	__u32 nr;	    /* records of this page */
+	__u32 before;	    /* of these: from buckets before this one */
 	__u32 over;	    /* there are no more */
+	__u32 fence;	    /* always 0 */
 };
 
-/* Records of a page. Where elements go between two pages, the walk may pass over others. */
-#define MPS_WALK_PAGE 512
+/*
+ * Records of a page. A bucket with more takes several, and where elements go between these, the
+ * walk may pass over others.
+ */
+#define MPS_WALK_PAGE 1024
 
 #endif /* MPS_RECORDS_H */

@@ -20,7 +20,10 @@ static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr
 	struct mps_conn_rec *rec = &conn_page[nr & (MPS_WALK_PAGE - 1)];
 	struct mps_conn_store *store = (struct mps_conn_store *)&conn_store;
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
+	/* the lesser first: they grow meanwhile */
+	const __u64 una = BPF_CORE_READ(msk, snd_una);
 	const __u64 nxt = BPF_CORE_READ(msk, snd_nxt);
+	const __u64 end = BPF_CORE_READ(msk, write_seq);
 
 	if (bpf_probe_read_kernel(store, sizeof(*store), data))
 		return false;
@@ -30,8 +33,8 @@ static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr
 	rec->token = BPF_CORE_READ(msk, token);
 	rec->state = BPF_CORE_READ(sk, __sk_common.skc_state);
 	rec->fallback = msk_fallback(msk, fallback_bit);
-	rec->inflight = nxt - BPF_CORE_READ(msk, snd_una);
-	rec->pending = BPF_CORE_READ(msk, write_seq) - nxt;
+	rec->inflight = nxt - una;
+	rec->pending = end - nxt;
 	rec->begun = mps_is_of(store, rec->token);
 	if (rec->begun) {
 		rec->notes = store->priv.notes;
@@ -75,12 +78,13 @@ static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_soc
 {
 	const __u32 out = BPF_CORE_READ(tp, packets_out) + BPF_CORE_READ(tp, retrans_out);
 	const __u32 left = BPF_CORE_READ(tp, sacked_out) + BPF_CORE_READ(tp, lost_out);
+	const __u32 nxt = BPF_CORE_READ(tp, snd_nxt);
 
 	rec->srtt_us = BPF_CORE_READ(tp, srtt_us) >> 3;
 	rec->cwnd = BPF_CORE_READ(tp, snd_cwnd);
 	rec->inflight = out > left ? out - left : 0;
 	rec->mss = BPF_CORE_READ(tp, mss_cache);
-	rec->unsent = BPF_CORE_READ(tp, write_seq) - BPF_CORE_READ(tp, snd_nxt);
+	rec->unsent = BPF_CORE_READ(tp, write_seq) - nxt;
 	rec->bytes_acked = BPF_CORE_READ(tp, bytes_acked);
 	rec->bytes_sent = BPF_CORE_READ(tp, bytes_sent);
 }

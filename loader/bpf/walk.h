@@ -6,6 +6,8 @@
  * ends between two of its steps it follows a pointer that is NULL by then (7.3,
  * __bpf_sk_storage_map_seq_show() and bpf_selem_unlink_nofail()). Here each read may fail, and what
  * a socket left behind is passed over. As there, RCU keeps the elements while they are looked at.
+ * It does not keep their sockets, whose memory may be another one's at once: what was read counts
+ * if the element has its socket still.
  */
 #ifndef MPS_LOADER_BPF_WALK_H
 #define MPS_LOADER_BPF_WALK_H
@@ -45,6 +47,7 @@ struct bpf_local_storage_map_bucket {
 };
 
 struct bpf_local_storage_map {
+	struct bpf_map map;
 	struct bpf_local_storage_map_bucket *buckets;
 	__u32 bucket_log;
 };
@@ -75,14 +78,20 @@ extern void bpf_rcu_read_unlock(void) __ksym;
 
 struct mps_walk walk; /* user space sets where it begins, and goes on */
 
-static struct bpf_local_storage_map *walk_map(__u32 fd)
+/* The map of the caller's file descriptor, or NULL where that is not found. */
+static struct bpf_local_storage_map *walk_map(void)
 {
 	struct task_struct___walk *me = (void *)bpf_get_current_task();
 	struct file **files = BPF_CORE_READ(me, files, fdt, fd);
+	struct bpf_local_storage_map *map;
 	struct file___walk *file = NULL;
 
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	return (void *)BPF_CORE_READ(file, private_data);
+	bpf_probe_read_kernel(&file, sizeof(file), files + walk.map_fd);
+	map = BPF_CORE_READ(file, private_data) -
+	      bpf_core_field_offset(struct bpf_local_storage_map, map);
+	if (BPF_CORE_READ(map, map.id) != walk.map_id || !BPF_CORE_READ(map, buckets))
+		return NULL;
+	return map;
 }
 
 /* The first element of the next bucket that has one, or NULL. */
@@ -100,23 +109,40 @@ static __always_inline struct hlist_node *walk_bucket(struct bpf_local_storage_m
 	return BPF_CORE_READ(bucket, list.first);
 }
 
-/* visit: false where the socket has no record. Returns 0, or 1: this is no map of a process's. */
+static __always_inline struct sock *walk_owner(struct bpf_local_storage_elem *elem)
+{
+	return BPF_CORE_READ(elem, local_storage, owner);
+}
+
+/* The page is full: whole buckets, if it has any, so that no element is missed. */
+static __always_inline bool walk_is_full(void)
+{
+	if (walk.nr < MPS_WALK_PAGE)
+		return false;
+	if (walk.before) {
+		walk.nr = walk.before;
+		walk.skip = 0;
+	}
+	return true;
+}
+
+/* visit: false where the socket has no record. 0, or 1: the descriptor has no map to walk. */
 static __always_inline int walk_on(bool (*visit)(struct sock *sk, void *data, __u32 nr))
 {
-	struct bpf_local_storage_map *map = walk_map(walk.map_fd);
+	struct bpf_local_storage_map *map = walk_map();
 	struct bpf_local_storage_elem *elem;
 	struct hlist_node *at = NULL;
 	bool inside = false;
 	__u32 i, seen = 0;
 	struct sock *sk;
 
-	walk.nr = 0;
+	walk.nr = walk.before = 0;
 	if (!map)
 		return 1;
 	bpf_rcu_read_lock();
 	bpf_for(i, 0, MPS_WALK_STEPS)
 	{
-		if (walk.over || walk.nr >= MPS_WALK_PAGE)
+		if (walk.over || walk_is_full())
 			break;
 		at = inside ? BPF_CORE_READ(at, next) : walk_bucket(map);
 		seen = inside ? seen + 1 : 0;
@@ -124,15 +150,18 @@ static __always_inline int walk_on(bool (*visit)(struct sock *sk, void *data, __
 		if (!at) {
 			walk.bucket++;
 			walk.skip = 0;
+			walk.before = walk.nr;
 			continue;
 		}
 		if (seen < walk.skip)
 			continue;
 		walk.skip = seen + 1;
 		elem = (void *)at - bpf_core_field_offset(struct bpf_local_storage_elem, map_node);
-		sk = BPF_CORE_READ(elem, local_storage, owner);
-		if (sk && visit(sk, &elem->sdata.data, walk.nr))
-			walk.nr++;
+		sk = walk_owner(elem);
+		if (!sk || !visit(sk, &elem->sdata.data, walk.nr))
+			continue;
+		__sync_fetch_and_or(&walk.fence, 0);
+		walk.nr += walk_owner(elem) == sk;
 	}
 	bpf_rcu_read_unlock();
 	return 0;

@@ -49,8 +49,10 @@ static int add_page(struct stats *skel, const struct kind *k, void **records, un
 	int err;
 
 	err = bpf_prog_test_run_opts(bpf_program__fd(k->prog), &opts);
-	if (err || opts.retval)
-		return err ?: -ENXIO;
+	if (err)
+		return err;
+	if (opts.retval || (!skel->bss->walk.over && !skel->bss->walk.nr))
+		return -ENXIO;
 	all = realloc(*records, (*nr + skel->bss->walk.nr) * k->size + 1);
 	if (!all)
 		return -ENOMEM;
@@ -72,11 +74,12 @@ static int add_records(struct stats *skel, const struct kind *k, __u32 map_id, v
 	/* gone between two looks: then its connections are, too */
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.value_size != k->value_size) {
+	if (bpf_map_get_info_by_fd(fd, &info, &len) || info.type != BPF_MAP_TYPE_SK_STORAGE ||
+	    info.value_size != k->value_size) {
 		close(fd);
 		return 1;
 	}
-	skel->bss->walk = (struct mps_walk){ .map_fd = (__u32)fd };
+	skel->bss->walk = (struct mps_walk){ .map_fd = (__u32)fd, .map_id = map_id };
 	while (!err && !skel->bss->walk.over)
 		err = add_page(skel, k, records, nr);
 	close(fd);
@@ -186,6 +189,9 @@ enum exit_code reader_read(struct reading *r, struct stats *skel)
 	for (i = 0; i < reg.nr && !err; i++)
 		err = read_sched(r, skel, &reg.sched[i]);
 	registry_free(&reg);
+	if (err == -ENXIO)
+		return fail(EX_KERNEL, "take a kernel that was tested: docs/reference/kernels.md",
+			    "this kernel keeps socket storage in another way");
 	if (err)
 		return fail(code_of(-err), "run again with -v", "%s", strerror(-err));
 	r->nr_conns = sort_once_each(r->conn, r->nr_conns, sizeof(*r->conn), by_socket);
