@@ -45,7 +45,8 @@ static __always_inline void mps_ecf_look_ahead(struct mps_conn *c, struct mps_ec
 {
 	const __u32 now_us = c->now_us ?: 1;
 
-	if (!c->unacked)
+	/* or its state is new in mid-connection, as where bpf_steer takes another policy */
+	if (!c->unacked || !st->begun)
 		st->begun = given;
 	if (waits)
 		st->blocked_us = now_us;

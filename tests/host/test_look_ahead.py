@@ -27,3 +27,12 @@ def test_a_writer_that_waits_has_as_much_again(start):
     # what went before the connection was idle does not count
     assert pending(26, 9500, 1, unacked=0) == 100
     assert pending(27, 9600, 1) == 100 + 100
+
+
+def test_state_that_is_new_in_mid_connection():
+    """As where a live change takes another policy: what went before it is not known, and no IDSN."""
+    lib = headers.plain("headers.c")
+    state = (headers.U64 * 2)()
+    given = (1 << 63) + 5000
+    assert lib.ecf_look_ahead(100, 70_000, 1, given, 1, 250, state) == 100
+    assert lib.ecf_look_ahead(100, 70_000, 2, given + 4000, 1, 250, state) == 100 + 1000

@@ -11,6 +11,7 @@ Exit status 0: nothing grew, and the kernel did not complain.
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import time
 import urllib.request
@@ -49,15 +50,22 @@ def namespace():
 
 @contextlib.contextmanager
 def watchers():
-    """Exporter and monitor, as they run for weeks; name -> process."""
+    """Exporter and monitor, as they run for weeks; name -> process.
+
+    What they free goes back to the kernel, as far as malloc() can be told: else how much it keeps
+    is chance, and more than a leak.
+    """
     command = schedulers.command()
+    frugal = {"MALLOC_MMAP_THRESHOLD_": "16384", "MALLOC_TRIM_THRESHOLD_": "0"}
     with contextlib.ExitStack() as stack:
         found = {}
         for name, words in (
             ("exporter", ["exporter", "--listen", f"127.0.0.1:{PORT}"]),
             ("monitor", ["monitor", "--json"]),
         ):
-            process = subprocess.Popen([command, *words], stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [command, *words], stdout=subprocess.DEVNULL, env=os.environ | frugal
+            )
             stack.callback(process.wait)
             stack.callback(process.terminate)
             found[name] = process
