@@ -15,8 +15,9 @@ static volatile struct mps_conn_store conn_store; /* too large for the stack */
 struct mps_conn_rec conn_page[MPS_WALK_PAGE];
 struct mps_subflow_rec subflow_page[MPS_WALK_PAGE];
 
-static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr)
+__noinline int see_connection(__u64 at, __u64 data, __u32 nr)
 {
+	struct sock *sk = (struct sock *)at;
 	struct mps_conn_rec *rec = &conn_page[nr & (MPS_WALK_PAGE - 1)];
 	struct mps_conn_store *store = (struct mps_conn_store *)&conn_store;
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
@@ -25,8 +26,8 @@ static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr
 	const __u64 nxt = BPF_CORE_READ(msk, snd_nxt);
 	const __u64 end = BPF_CORE_READ(msk, write_seq);
 
-	if (bpf_probe_read_kernel(store, sizeof(*store), data))
-		return false;
+	if (bpf_probe_read_kernel(store, sizeof(*store), (void *)data))
+		return 0;
 	__builtin_memset(rec, 0, sizeof(*rec));
 	rec->sk = (__u64)sk;
 	rec->netns = sock_netns(sk);
@@ -45,7 +46,7 @@ static __always_inline bool see_connection(struct sock *sk, void *data, __u32 nr
 	msk_sched(msk, rec->sched);
 	sock_local(sk, &rec->local);
 	sock_remote(sk, &rec->remote);
-	return true;
+	return 1;
 }
 
 SEC("syscall")
@@ -89,8 +90,9 @@ static __always_inline void read_tcp(struct mps_subflow_rec *rec, struct tcp_soc
 	rec->bytes_sent = BPF_CORE_READ(tp, bytes_sent);
 }
 
-static __always_inline bool see_subflow(struct sock *sk, void *data, __u32 nr)
+__noinline int see_subflow(__u64 at, __u64 data, __u32 nr)
 {
+	struct sock *sk = (struct sock *)at;
 	struct mps_subflow_rec *rec = &subflow_page[nr & (MPS_WALK_PAGE - 1)];
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct mptcp_subflow_context *subflow = BPF_CORE_READ(tp, inet_conn.icsk_ulp_data);
@@ -98,9 +100,9 @@ static __always_inline bool see_subflow(struct sock *sk, void *data, __u32 nr)
 
 	/* a subflow on its way out may have lost its context */
 	if (!subflow || BPF_CORE_READ(subflow, tcp_sock) != sk)
-		return false;
-	if (bpf_probe_read_kernel(&rec->store, sizeof(rec->store), data))
-		return false;
+		return 0;
+	if (bpf_probe_read_kernel(&rec->store, sizeof(rec->store), (void *)data))
+		return 0;
 	msk = (struct mptcp_sock *)BPF_CORE_READ(subflow, conn);
 	rec->conn = (__u64)msk;
 	read_progress(rec, subflow);
@@ -118,7 +120,7 @@ static __always_inline bool see_subflow(struct sock *sk, void *data, __u32 nr)
 	sock_remote(sk, &rec->remote);
 	barrier();
 	rec->token = BPF_CORE_READ(msk, token);
-	return true;
+	return 1;
 }
 
 SEC("syscall")

@@ -126,8 +126,11 @@ static __always_inline bool walk_is_full(void)
 	return true;
 }
 
-/* visit: false where the socket has no record. 0, or 1: the descriptor has no map to walk. */
-static __always_inline int walk_on(bool (*visit)(struct sock *sk, void *data, __u32 nr))
+/*
+ * visit: 0 where the socket has no record. It is a global function, or the verifier would follow
+ * all of its ways in each turn of the loop. Returns 0, or 1: the descriptor has no map to walk.
+ */
+static __always_inline int walk_on(int (*visit)(__u64 sk, __u64 data, __u32 nr))
 {
 	struct bpf_local_storage_map *map = walk_map();
 	struct bpf_local_storage_elem *elem;
@@ -158,7 +161,7 @@ static __always_inline int walk_on(bool (*visit)(struct sock *sk, void *data, __
 		walk.skip = seen + 1;
 		elem = (void *)at - bpf_core_field_offset(struct bpf_local_storage_elem, map_node);
 		sk = walk_owner(elem);
-		if (!sk || !visit(sk, &elem->sdata.data, walk.nr))
+		if (!sk || !visit((__u64)sk, (__u64)&elem->sdata.data, walk.nr))
 			continue;
 		__sync_fetch_and_or(&walk.fence, 0);
 		walk.nr += walk_owner(elem) == sk;
