@@ -5,6 +5,8 @@ The kernel's own iterator over socket storage follows a NULL pointer where a soc
 wrong moment (7.3): loader/bpf/walk.h.
 """
 
+import os
+import signal
 import subprocess
 import time
 
@@ -32,7 +34,7 @@ def churning(net):
         ["ip", "netns", "exec", net.name, "sh", "-c", loop, "sh", *words], start_new_session=True
     )
     yield process
-    subprocess.run(["pkill", "-g", str(process.pid)], check=False)
+    os.killpg(process.pid, signal.SIGTERM)
     process.wait()
 
 
