@@ -244,7 +244,8 @@ MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
 /*
  * Watch the subflows of @sk, a connection that gives something out now, as long as they owe
  * data: one that is silent for @slack_us longer than its past explains (silence.h), while another
- * of its kind is not, is given up at once, and what it owes goes to the others. The core takes it
+ * of its kind is not, is given up at once, and what it owes goes to the others. Before that, where
+ * it is quiet (below), there is one pass for copies. The core takes it
  * back with the first segment that arrives on it, and until then TCP tries it once a second. Not
  * where net.mptcp.stale_loss_cnt is 0. Meant for get_send; nothing is done twice. More than 10 s
  * count as 10 s.
@@ -255,6 +256,19 @@ MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
 MSB_KFUNC int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us)
 {
 	return msb_watch(sk, slack_us);
+}
+
+/*
+ * Is a subflow, @ssk, quiet? It owes more than two segments, of which the receiver acknowledges two
+ * at once, and nothing was for a round trip and half of @slack_us, or as much as its RTT swings. A
+ * connection that is watched has a pass at that moment, as if it was asked for by
+ * bpf_mptcp_request_retrans(). A path that lives is quiet at times: this is no more than a doubt.
+ *
+ * 1: it is. 0: it is not, or @slack_us is 0. -EINVAL: not an MPTCP subflow.
+ */
+MSB_KFUNC int bpf_mptcp_is_quiet(struct sock *ssk, unsigned int slack_us)
+{
+	return msb_is_quiet(ssk, slack_us);
 }
 
 /*

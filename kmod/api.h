@@ -21,6 +21,7 @@ struct tcp_sock *bpf_mptcp_subflow_tcp(const struct mptcp_subflow_context *subfl
 int bpf_mptcp_pass_over(struct sock *sk);
 int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes);
 int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us);
+int bpf_mptcp_is_quiet(struct sock *ssk, unsigned int slack_us);
 int bpf_mptcp_restart_once(struct sock *ssk);
 int bpf_mptcp_retrans_pass(struct sock *sk);
 int bpf_mptcp_request_retrans(struct sock *sk);

@@ -21,6 +21,7 @@ struct work_struct;
 	K(bpf_mptcp_subflow_tcp, KF_RET_NULL | KF_RCU_PROTECTED | KF_TRUSTED_ARGS) \
 	K(bpf_mptcp_expand_sndbuf, 0)                                              \
 	K(bpf_mptcp_watch, KF_TRUSTED_ARGS)                                        \
+	K(bpf_mptcp_is_quiet, 0)                                                   \
 	K(bpf_mptcp_restart_once, KF_TRUSTED_ARGS)                                 \
 	K(bpf_mptcp_retrans_pass, KF_TRUSTED_ARGS)                                 \
 	MSB_KFUNCS_REQUEST(K)
@@ -113,6 +114,7 @@ int msb_retrans_pass(struct sock *sk);
 
 /* watch.c */
 int msb_watch(struct sock *sk, unsigned int slack_us);
+int msb_is_quiet(struct sock *ssk, unsigned int slack_us);
 
 /* restart.c */
 int msb_restart_once(struct sock *ssk);

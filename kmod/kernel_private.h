@@ -123,7 +123,7 @@ extern struct workqueue_struct *msb_wq;
 int msb_start_requests(void);
 void msb_stop_requests(void);
 
-/* A subflow that was given up, and when it had last answered, in us: no two are the same. */
+/* A subflow that fell silent, and when it had last answered, in us: no two are the same. */
 struct msb_silence {
 	const struct sock *ssk;
 	u64 since;
@@ -140,11 +140,13 @@ struct msb_request {
 	/* of a watch: */
 	u32 slack_us;
 	u32 nr_silent;
-	struct msb_silence silent[MSB_SILENCES]; /* the last ones */
+	struct msb_silence silent[MSB_SILENCES]; /* the last ones that were given up */
+	struct msb_silence quiet;		 /* the last for which a pass was begun */
 };
 
 int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long delay, u32 slack_us);
 void msb_request_done(struct msb_request *r);
+void msb_begin_pass(struct sock *sk);
 void msb_queue_push(struct sock *sk);
 long msb_expires_in(const struct sock *ssk);
 

@@ -118,7 +118,7 @@ static atomic_t msb_requests; /* that are not done */
  * Makes the pass begin. One that comes to nothing, since its segment acknowledged all there was,
  * must not stand in the way of the one for the data that the answer calls forth.
  */
-static void msb_begin_pass(struct sock *sk)
+void msb_begin_pass(struct sock *sk)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
 	struct list_head *head = msb_conn_list(msk), *pos;
@@ -203,6 +203,7 @@ int msb_request_start(struct sock *sk, int bit, work_func_t run, unsigned long d
 	r->sk = sk;
 	r->slack_us = slack_us;
 	r->nr_silent = 0;
+	r->quiet = (struct msb_silence){};
 	INIT_DELAYED_WORK(&r->work, run);
 	atomic_inc(&msb_requests);
 	queue_delayed_work(msb_wq, &r->work, delay);

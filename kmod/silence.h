@@ -22,6 +22,7 @@ struct msb_flight {
 	unsigned int quiet; /* since anything was acknowledged, or the first of it was sent */
 	unsigned int age;   /* since the oldest was sent */
 	unsigned int rto;   /* TCP's own timer waits so long */
+	unsigned int much;  /* is more on its way than a receiver waits for to acknowledge? */
 };
 
 #define MSB_NO_SILENCE (~0U)
@@ -50,6 +51,21 @@ static inline unsigned int msb_until_silent(const struct msb_flight *f, unsigned
 	age = msb_left_of(f->srtt + more, f->rto, f->age);
 	quiet = msb_left_of((half > slack ? half : slack) + swing + f->apart, f->rto, f->quiet);
 	return age > quiet ? age : quiet;
+}
+
+/*
+ * The same, until it counts as quiet: a first doubt, which costs less to be wrong about. It gets
+ * nothing new, and what it owes may go again elsewhere. No acknowledgement of it is delayed, so
+ * half of the slack has to do.
+ */
+static inline unsigned int msb_until_quiet(const struct msb_flight *f, unsigned int slack)
+{
+	const unsigned long long swing = 4ULL * f->mdev;
+
+	if (!f->srtt || !f->much)
+		return MSB_NO_SILENCE;
+	return msb_left_of(f->srtt + (swing > slack / 2 ? swing : slack / 2) + f->apart, f->rto,
+			   f->quiet);
 }
 
 #endif /* MSB_SILENCE_H */

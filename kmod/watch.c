@@ -3,6 +3,9 @@
  * A watch over the subflows of a connection that owes data: one that falls silent is given up
  * at once, by the core's own means, and while it is away TCP tries it once a second.
  *
+ * Before that it is quiet: a pass is begun once, in which the scheduler may copy what the subflow
+ * owes, and behind which it sends on elsewhere. Nothing is undone where that was wrong.
+ *
  * The core gives a subflow up, "stale", after net.mptcp.stale_loss_cnt rounds of the
  * retransmission timer, which takes over a second, and many more where acknowledgements on
  * another subflow push the timer out. So the rounds are counted at once, and a pass is begun, in
@@ -23,6 +26,7 @@
 #define MSB_LOOK_MIN 1		/* jiffies between two looks */
 #define MSB_LOOK_STALE (HZ / 2) /* the same, while one is given up */
 #define MSB_TRY_EACH HZ
+#define MSB_SLACK_MAX_US (10U * USEC_PER_SEC)
 /* They are a byte, and count as long as the subflow lives: it ends by time, not by them. */
 #define MSB_RETRANSMITS_MAX 64
 
@@ -30,6 +34,7 @@ enum msb_state {
 	MSB_UNFIT,   /* cannot send */
 	MSB_IDLE,    /* owes nothing */
 	MSB_ANSWERS, /* or may yet */
+	MSB_QUIET,   /* the same, but in doubt */
 	MSB_SILENT,
 	MSB_STALE, /* given up, and it owes something */
 };
@@ -75,37 +80,50 @@ static u32 msb_apart_us(const struct tcp_sock *tp)
 	return min_t(u64, us, USEC_PER_SEC);
 }
 
-static u32 msb_until(struct sock *ssk, u32 slack_us)
+/* Read without the subflow's lock; its oldest segment is of any age. */
+static struct msb_flight msb_flight_of(const struct sock *ssk)
 {
-	const struct inet_connection_sock *icsk = inet_csk(ssk);
 	const struct tcp_sock *tp = tcp_sk(ssk);
-	struct msb_flight f = {
-		.srtt = tp->srtt_us >> 3,
-		.mdev = tp->mdev_us >> 2,
+
+	return (struct msb_flight){
+		.srtt = READ_ONCE(tp->srtt_us) >> 3,
+		.mdev = READ_ONCE(tp->mdev_us) >> 2,
 		.apart = msb_apart_us(tp),
 		.quiet = msb_quiet_us(tp),
 		.age = U32_MAX,
-		.rto = jiffies_to_usecs(icsk->icsk_rto),
+		.rto = jiffies_to_usecs(READ_ONCE(inet_csk(ssk)->icsk_rto)),
+		.much = READ_ONCE(tp->snd_nxt) - READ_ONCE(tp->snd_una) > 2 * tp->mss_cache,
 	};
+}
+
+static u32 msb_until(struct sock *ssk, struct msb_flight *f, u32 slack_us)
+{
+	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 left;
 
-	left = msb_until_silent(&f, slack_us);
+	left = msb_until_silent(f, slack_us);
 	if (left)
 		return left;
 	/* only who looks silent is locked */
 	lock_sock(ssk);
-	f.quiet = msb_quiet_us(tp);
-	f.age = icsk->icsk_retransmits ? U32_MAX : msb_age_us(ssk);
-	left = tp->packets_out ? msb_until_silent(&f, slack_us) : MSB_NO_SILENCE;
+	f->quiet = msb_quiet_us(tp);
+	f->age = inet_csk(ssk)->icsk_retransmits ? U32_MAX : msb_age_us(ssk);
+	left = tp->packets_out ? msb_until_silent(f, slack_us) : MSB_NO_SILENCE;
 	release_sock(ssk);
 	return left;
 }
 
-/* left: jiffies until it may be silent */
+static long msb_to_jiffies(u32 us)
+{
+	return us == MSB_NO_SILENCE ? MSB_TRY_EACH : (long)usecs_to_jiffies(us);
+}
+
+/* left: jiffies until it may be silent, or quiet */
 static enum msb_state msb_look_at(struct mptcp_subflow_context *subflow, u32 slack_us, long *left)
 {
 	struct sock *ssk = msb_subflow_ssk(subflow);
-	u32 us;
+	struct msb_flight f;
+	u32 silent, quiet;
 
 	*left = MAX_SCHEDULE_TIMEOUT;
 	if (!msb_subflow_can_send(subflow, inet_sk_state_load(ssk)))
@@ -114,11 +132,13 @@ static enum msb_state msb_look_at(struct mptcp_subflow_context *subflow, u32 sla
 		return READ_ONCE(tcp_sk(ssk)->packets_out) ? MSB_STALE : MSB_UNFIT;
 	if (!READ_ONCE(tcp_sk(ssk)->packets_out))
 		return MSB_IDLE;
-	us = msb_until(ssk, slack_us);
-	if (!us)
+	f = msb_flight_of(ssk);
+	quiet = msb_until_quiet(&f, slack_us);
+	silent = msb_until(ssk, &f, slack_us);
+	if (!silent)
 		return MSB_SILENT;
-	*left = us == MSB_NO_SILENCE ? MSB_TRY_EACH : usecs_to_jiffies(us);
-	return MSB_ANSWERS;
+	*left = msb_to_jiffies(quiet ? min(quiet, silent) : silent);
+	return quiet ? MSB_ANSWERS : MSB_QUIET;
 }
 
 /*
@@ -161,10 +181,23 @@ static bool msb_has_other(struct mptcp_sock *msk, const struct mptcp_subflow_con
 		    msb_subflow_is_backup(other) > msb_subflow_is_backup(subflow))
 			continue;
 		state = msb_look_at(other, slack_us, &left);
-		if (state == MSB_IDLE || state == MSB_ANSWERS)
+		if (state == MSB_IDLE || state == MSB_ANSWERS || state == MSB_QUIET)
 			return true;
 	}
 	return false;
+}
+
+static struct msb_silence msb_silence_of(const struct sock *ssk)
+{
+	return (struct msb_silence){
+		.ssk = ssk,
+		.since = READ_ONCE(tcp_sk(ssk)->delivered_mstamp),
+	};
+}
+
+static bool msb_is_same(const struct msb_silence *a, const struct msb_silence *b)
+{
+	return a->ssk == b->ssk && a->since == b->since;
 }
 
 static bool msb_is_known(const struct msb_request *r, const struct msb_silence *s)
@@ -172,9 +205,20 @@ static bool msb_is_known(const struct msb_request *r, const struct msb_silence *
 	u32 i;
 
 	for (i = 0; i < min_t(u32, r->nr_silent, MSB_SILENCES); i++)
-		if (r->silent[i].ssk == s->ssk && r->silent[i].since == s->since)
+		if (msb_is_same(&r->silent[i], s))
 			return true;
 	return false;
+}
+
+/* A pass, once for the same silence. */
+static void msb_doubt(struct mptcp_sock *msk, const struct sock *ssk, struct msb_request *r)
+{
+	const struct msb_silence silence = msb_silence_of(ssk);
+
+	if (msb_is_same(&r->quiet, &silence))
+		return;
+	r->quiet = silence;
+	msb_begin_pass((struct sock *)msk);
 }
 
 /*
@@ -186,10 +230,7 @@ static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *su
 			struct msb_request *r)
 {
 	const struct sock *ssk = msb_subflow_ssk(subflow);
-	const struct msb_silence silence = {
-		.ssk = ssk,
-		.since = READ_ONCE(tcp_sk(ssk)->delivered_mstamp),
-	};
+	const struct msb_silence silence = msb_silence_of(ssk);
 
 	if (msb_is_known(r, &silence))
 		return;
@@ -206,6 +247,7 @@ static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 	const u32 rounds = msb_call(mptcp_stale_loss_cnt)(sock_net((struct sock *)msk));
 	struct list_head *head = msb_conn_list(msk), *pos;
 	long left, next = MAX_SCHEDULE_TIMEOUT;
+	enum msb_state state;
 
 	/* the core counts to 255, and never gives up who has to have as many */
 	if (!rounds || rounds >= U8_MAX || inet_sk_state_load((struct sock *)msk) == TCP_CLOSE ||
@@ -215,8 +257,12 @@ static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 	{
 		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
 
-		switch (msb_look_at(subflow, r->slack_us, &left)) {
+		state = msb_look_at(subflow, r->slack_us, &left);
+		switch (state) {
+		case MSB_QUIET:
 		case MSB_ANSWERS:
+			if (state == MSB_QUIET)
+				msb_doubt(msk, msb_subflow_ssk(subflow), r);
 			msb_forget_rounds(subflow,
 					  READ_ONCE(tcp_sk(msb_subflow_ssk(subflow))->rcv_tstamp));
 			break;
@@ -254,8 +300,23 @@ static void msb_run_watch(struct work_struct *work)
 		msb_request_done(r);
 }
 
+/*
+ * Is it quiet, as the watch has it? Without a lock, and without a socket that is another's:
+ * a decision asks, in which the subflow cannot go.
+ */
+int msb_is_quiet(struct sock *ssk, u32 slack_us)
+{
+	struct msb_flight f;
+
+	if (!msb_subflow_ctx(ssk))
+		return -EINVAL;
+	if (!slack_us || !READ_ONCE(tcp_sk(ssk)->packets_out))
+		return 0;
+	f = msb_flight_of(ssk);
+	return !msb_until_quiet(&f, min(slack_us, MSB_SLACK_MAX_US));
+}
+
 /* A watch keeps its connection and this module until it has looked once. */
-#define MSB_SLACK_MAX_US (10U * USEC_PER_SEC)
 
 /* From get_send, which gives something out now. */
 int msb_watch(struct sock *sk, u32 slack_us)
@@ -271,6 +332,6 @@ int msb_watch(struct sock *sk, u32 slack_us)
 	if (list_empty(head) || list_is_singular(head))
 		return -ENOENT;
 	slack_us = min(slack_us, MSB_SLACK_MAX_US);
-	return msb_request_start(sk, MSB_WATCHED, msb_run_watch, usecs_to_jiffies(slack_us),
+	return msb_request_start(sk, MSB_WATCHED, msb_run_watch, usecs_to_jiffies(slack_us / 2),
 				 slack_us);
 }

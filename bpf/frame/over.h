@@ -33,15 +33,15 @@ static __always_inline bool mps_is_doubtful(struct mps_subflow_store *s,
 }
 
 /*
- * How far all from `start` on was given to subflows that are not doubtful. Not at all where one
- * that is has some, or where none is: then a subflow was closed, and with it went what it was
- * given.
+ * How far all from `start` on was given to subflows that are not doubtful. Not at all where none
+ * is: then a subflow was closed, and with it went what it was given. Nor where one that is has
+ * some, unless the others have all of it: they were given copies.
  */
 MPS_FN __u32 mps_over_reach(struct mptcp_sock *msk MPS_TRUSTED, const struct mps_round *r MPS_ARG,
 			    __u32 start, __u32 end)
 {
 	struct mptcp_subflow_context *subflow;
-	__u32 reach = start, doubtful = 0;
+	__u32 reach = start, doubtful = 0, owed = 0;
 
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
@@ -55,10 +55,9 @@ MPS_FN __u32 mps_over_reach(struct mptcp_sock *msk MPS_TRUSTED, const struct mps
 			continue;
 		}
 		doubtful = 1;
-		if (mps_ranges_age(&s->ranges, start, end, r->now_us) != MPS_NEVER)
-			return start;
+		owed |= mps_ranges_age(&s->ranges, start, end, r->now_us) != MPS_NEVER;
 	}
-	return doubtful ? reach : start;
+	return doubtful && !(owed && mps_before(reach, end)) ? reach : start;
 }
 
 /* Does the core assign anew what was assigned before? */

@@ -125,24 +125,40 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
+/*
+ * MPS_PATH_LOSS where the subflow is quiet, which the bridge knows best: TCP's timer says the same,
+ * and much later. It is asked only about who has not answered for a round trip.
+ */
+static __always_inline __u32 mps_snap_quiet(struct sock *ssk, const struct tcp_sock *tp,
+					    __u32 now_us)
+{
+	const __u32 quiet_us = now_us - (__u32)tp->delivered_mstamp;
+
+	if (!bpf_ksym_exists(bpf_mptcp_is_quiet) || !tp->packets_out ||
+	    quiet_us <= tp->srtt_us >> 3)
+		return 0;
+	return bpf_mptcp_is_quiet(ssk, silence * 1000) > 0 ? MPS_PATH_LOSS : 0;
+}
+
 /* What is as it is whether the subflow was idle or not. */
 static __always_inline void mps_snap_now(struct mps_path *p,
 					 const struct mptcp_subflow_context *subflow,
-					 const struct tcp_sock *tp, __u32 flags)
+					 struct sock *ssk, const struct tcp_sock *tp, __u32 flags,
+					 __u32 now_us)
 {
 	p->mdev_us = tp->mdev_us >> 2;
 	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
 	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
-	p->flags = (__u16)flags;
+	p->flags = (__u16)(flags | mps_snap_quiet(ssk, tp, now_us));
 	p->min_rtt_us = tp->rtt_min.s[0].v;
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
 					  struct sock *ssk, struct tcp_sock *tp, __u32 flags,
-					  __u32 jiffies)
+					  __u32 jiffies, __u32 now_us)
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
@@ -154,20 +170,21 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
 				tp->snd_cwnd, tp->rtt_min.s[0].v);
-	mps_snap_now(p, subflow, tp, flags);
+	mps_snap_now(p, subflow, ssk, tp, flags, now_us);
 }
 
 /* The same of a subflow with no segment missing at the peer, but for its rate. */
 static __always_inline void mps_snap_plain(struct mps_path *p,
 					   struct mptcp_subflow_context *subflow, struct sock *ssk,
-					   struct tcp_sock *tp, __u32 flags, __u32 jiffies)
+					   struct tcp_sock *tp, __u32 flags, __u32 jiffies,
+					   __u32 now_us)
 {
 	const __u32 idle = mps_idle_for(tp, jiffies);
 
 	p->srtt_us = tp->srtt_us >> 3;
 	p->cwnd = tp->snd_cwnd ?: 1;
 	p->inflight = tp->packets_out + tp->retrans_out;
-	mps_snap_now(p, subflow, tp, flags);
+	mps_snap_now(p, subflow, ssk, tp, flags, now_us);
 	if (!idle)
 		return;
 	p->srtt_us = mps_idle_rtt(p->srtt_us, p->min_rtt_us, idle, tp->inet_conn.icsk_rto);
@@ -295,7 +312,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		/* or the compiler leaves the mask out, and tests another register */
 		barrier_var(n);
 		path = &c->path[n & (MPS_MAX_PATHS - 1)];
-		mps_snap_path(path, subflow, ssk, tp, flags, jiffies);
+		mps_snap_path(path, subflow, ssk, tp, flags, jiffies, r->now_us);
 		w.inflight |= !!path->inflight;
 		w.missing |= !!tp->sacked_out;
 		mps_window_seen(s, &w, mps_window_mark(tp->snd_una, tp->snd_wl1, tp->snd_wnd),

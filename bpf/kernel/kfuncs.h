@@ -55,6 +55,9 @@ extern int bpf_mptcp_pass_over(struct sock *sk) __weak __ksym;
 /* Ours, too: a subflow's send buffer is to be so large; see kmod/api.c. */
 extern int bpf_mptcp_expand_sndbuf(struct sock *ssk, __u32 bytes) __weak __ksym;
 
+/* Ours, too: has a subflow that owes much not answered for longer than it should? kmod/api.c */
+extern int bpf_mptcp_is_quiet(struct sock *ssk, __u32 slack_us) __weak __ksym;
+
 /* A pointer to a kernel object that a global function may hand to kfuncs. */
 #define MPS_TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
 

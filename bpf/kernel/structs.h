@@ -118,13 +118,14 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_wl1; /* of the segment whose window counts */
 	__u32 snd_wnd;
-	__u32 segs_in;	      /* segments that came in */
-	__u32 data_segs_out;  /* segments with payload, each transmission of it */
-	__u32 total_retrans;  /* of these: sent again */
-	__u32 dsack_dups;     /* and of those: the receiver had them */
-	__u64 bytes_sent;     /* payload, each transmission of it */
-	__u64 bytes_received; /* payload, in order */
-	__u32 lsndtime;	      /* jiffies */
+	__u32 segs_in;		/* segments that came in */
+	__u32 data_segs_out;	/* segments with payload, each transmission of it */
+	__u32 total_retrans;	/* of these: sent again */
+	__u32 dsack_dups;	/* and of those: the receiver had them */
+	__u64 bytes_sent;	/* payload, each transmission of it */
+	__u64 bytes_received;	/* payload, in order */
+	__u64 delivered_mstamp; /* us, when something was acknowledged last, or all began */
+	__u32 lsndtime;		/* jiffies */
 	__u32 rate_delivered;
 	__u32 rate_interval_us;
 	bool is_mptcp;

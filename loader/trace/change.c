@@ -31,7 +31,7 @@ static unsigned int state_of(const struct mps_path *p, unsigned int notes)
 	/* a snapshot has those that can send */
 	const bool gone = !mps_is_active(p) && !blocked;
 
-	return more | gone * STATE(GIVEN_UP) | !!(p->flags & MPS_PATH_LOSS) * STATE(TIMEOUT) |
+	return more | gone * STATE(GIVEN_UP) | !!(p->flags & MPS_PATH_LOSS) * STATE(QUIET) |
 	       mps_is_backup(p) * STATE(STANDS_BY);
 }
 

@@ -14,19 +14,19 @@
  * X(ID, name, what of the path is so). In pairs, what begins and what ends it; behind those what
  * has no end that is seen.
  */
-#define TRACE_CHANGES(X)                                                                    \
-	X(GIVEN_UP, "given-up", "is given up: nothing of what it owes is acknowledged")     \
-	X(BACK, "back", "is back: it answers")                                              \
-	X(TIMEOUT, "timeout", "had a timeout, and gets nothing new until that is repaired") \
-	X(REPAIRED, "repaired", "has repaired what the timeout was about")                  \
-	X(STANDS_BY, "stands-by", "stands by, as a backup does")                            \
-	X(MAY_CARRY, "may-carry", "may carry again")                                        \
-	X(OVER_RTT, "over-rtt", "is over its RTT threshold")                                \
-	X(WITHIN_RTT, "within-rtt", "is within its RTT threshold again")                    \
-	X(OVER_LOSS, "over-loss", "is over its loss threshold")                             \
-	X(WITHIN_LOSS, "within-loss", "is within its loss threshold again")                 \
-	X(OVER_CAP, "over-cap", "is over cap: it has had all bytes of its period")          \
-	X(WITHIN_CAP, "within-cap", "has bytes of its period again")                        \
+#define TRACE_CHANGES(X)                                                                  \
+	X(GIVEN_UP, "given-up", "is given up: nothing of what it owes is acknowledged")   \
+	X(BACK, "back", "is back: it answers")                                            \
+	X(QUIET, "quiet", "is quiet or had a timeout, and gets nothing new")              \
+	X(HEARD, "heard", "is heard of again, and has repaired what a timeout was about") \
+	X(STANDS_BY, "stands-by", "stands by, as a backup does")                          \
+	X(MAY_CARRY, "may-carry", "may carry again")                                      \
+	X(OVER_RTT, "over-rtt", "is over its RTT threshold")                              \
+	X(WITHIN_RTT, "within-rtt", "is within its RTT threshold again")                  \
+	X(OVER_LOSS, "over-loss", "is over its loss threshold")                           \
+	X(WITHIN_LOSS, "within-loss", "is within its loss threshold again")               \
+	X(OVER_CAP, "over-cap", "is over cap: it has had all bytes of its period")        \
+	X(WITHIN_CAP, "within-cap", "has bytes of its period again")                      \
 	X(PENALTY, "penalty", "fills the peer's window: a part of its own is withheld")
 
 enum trace_change_id {

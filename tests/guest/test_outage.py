@@ -67,6 +67,20 @@ def test_requests_go_on_at_once():
     assert row["carries"] < 2, row
 
 
+@pytest.mark.parametrize("name", ["bpf_minrtt", "bpf_auto"])
+def test_a_frame_is_copied_before_the_path_is_given_up(name):
+    """As soon as the path is quiet: the other one has a window of ten segments, and more to come.
+
+    And once: what was copied does not go again when the path is given up. Three frames are under
+    way then, at most.
+    """
+    row = measured(name, "video", FASTER, away=1, after=1, seed=1)
+    assert row["delay"] < 0.15, row
+    copied, again = (row["subflows"][SLOWER][c] for c in ("bytes_copied", "bytes_retrans"))
+    assert copied >= 10_000, row
+    assert copied + again < 32_000, row
+
+
 def test_a_probe_hides_no_rate():
     """It is one segment, whose sample tells no rate: the window does, and the path is left as soon."""
     row = measured("bpf_auto", "rr64", FASTER, "blackhole-data", away=1, after=1, seed=1)

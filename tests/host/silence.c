@@ -2,16 +2,29 @@
 /* kmod/silence.h as a library for test_silence.py. */
 #include "../../kmod/silence.h"
 
-unsigned int until_silent(const unsigned int *f, unsigned int slack)
+static struct msb_flight flight(const unsigned int *f)
 {
-	const struct msb_flight flight = {
+	return (struct msb_flight){
 		.srtt = f[0],
 		.mdev = f[1],
 		.apart = f[2],
 		.quiet = f[3],
 		.age = f[4],
 		.rto = f[5],
+		.much = f[6],
 	};
+}
 
-	return msb_until_silent(&flight, slack);
+unsigned int until_silent(const unsigned int *numbers, unsigned int slack)
+{
+	const struct msb_flight f = flight(numbers);
+
+	return msb_until_silent(&f, slack);
+}
+
+unsigned int until_quiet(const unsigned int *numbers, unsigned int slack)
+{
+	const struct msb_flight f = flight(numbers);
+
+	return msb_until_quiet(&f, slack);
 }

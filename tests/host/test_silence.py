@@ -16,15 +16,24 @@ RTO = 200 * MS
 
 
 @pytest.fixture(scope="module")
-def until():
-    lib = hostlib.make_library("silence.c", hostlib.OUT / "silence.so")
-    return asking(lib)
+def lib():
+    return hostlib.make_library("silence.c", hostlib.OUT / "silence.so")
 
 
-def asking(lib):
-    def ask(srtt, mdev=0, apart=0, quiet=0, age=0, rto=1000 * MS, slack=SLACK):
-        flight = (ctypes.c_uint32 * 6)(srtt, mdev, apart, quiet, age, rto)
-        return lib.until_silent(flight, slack) & NEVER
+@pytest.fixture(scope="module")
+def until(lib):
+    return asking(lib.until_silent)
+
+
+@pytest.fixture(scope="module")
+def until_quiet(lib):
+    return asking(lib.until_quiet)
+
+
+def asking(of):
+    def ask(srtt, mdev=0, apart=0, quiet=0, age=0, rto=1000 * MS, slack=SLACK, much=1):
+        flight = (ctypes.c_uint32 * 7)(srtt, mdev, apart, quiet, age, rto, much)
+        return of(flight, slack) & NEVER
 
     return ask
 
@@ -39,14 +48,41 @@ def want(srtt, mdev, apart, quiet, age, rto, slack):
     return max(0, by_age, by_quiet)
 
 
-def test_as_it_is_meant(until):
+def want_quiet(srtt, mdev, apart, quiet, _age, rto, slack, much):
+    if not srtt or not much:
+        return NEVER
+    return max(0, min(srtt + max(4 * mdev, slack // 2) + apart, rto) - quiet)
+
+
+def flights():
     rng = random.Random(1)
     for _ in range(20000):
-        numbers = [
+        yield [
             rng.choice((0, rng.randrange(1 << rng.randrange(1, 31)), rng.randrange(200 * MS)))
             for _ in range(7)
         ]
+
+
+def test_as_it_is_meant(until):
+    for numbers in flights():
         assert until(*numbers) == want(*numbers), numbers
+
+
+def test_quiet_as_it_is_meant(until_quiet):
+    for n, numbers in enumerate(flights()):
+        assert until_quiet(*numbers, n & 1) == want_quiet(*numbers, n & 1), numbers
+
+
+def test_quiet_before_it_is_silent(until, until_quiet):
+    """By half of the slack, where the RTT does not swing."""
+    now = 20 * MS + SLACK // 2
+    assert until_quiet(20 * MS, quiet=now, age=now) == 0
+    assert until(20 * MS, quiet=now, age=now) == SLACK // 2
+
+
+def test_one_segment_is_never_quiet(until_quiet):
+    """Its acknowledgement may be delayed."""
+    assert until_quiet(20 * MS, quiet=RTO, age=RTO, much=0) == NEVER
 
 
 def test_a_delayed_acknowledgement_is_none(until):
@@ -79,25 +115,45 @@ def test_without_an_rtt_nobody_knows(until):
 
 
 MUTANTS = {
-    "no-swing": ("4ULL * f->mdev", "0ULL * f->mdev"),
+    "no-swing": (
+        "4ULL * f->mdev;\n\tconst unsigned long long more",
+        "0;\n\tconst unsigned long long more",
+    ),
     "no-age": ("return age > quiet ? age : quiet", "return quiet"),
     "no-quiet": ("return age > quiet ? age : quiet", "return age"),
     "no-rto": ("if (limit > rto)", "if (0)"),
     "slow-line": (") + f->apart;\n\tconst", ");\n\tconst"),
     "unknown": ("if (!f->srtt)", "if (0)"),
 }
+QUIET = {
+    "no-swing": ("swing > slack / 2 ? swing : slack / 2", "slack / 2"),
+    "no-slack": ("swing > slack / 2 ? swing : slack / 2", "swing"),
+    "slow-line": (" + f->apart, f->rto,\n\t\t\t   f->quiet", ", f->rto,\n\t\t\t   f->quiet"),
+    "unknown": ("if (!f->srtt || ", "if ("),
+    "little": (" || !f->much", ""),
+}
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_mutants_are_found(name, tmp_path):
-    text, changed = MUTANTS[name]
+def make_mutant(text, changed, tmp_path):
     header = SOURCE.read_text()
-    assert header.count(text) == 1, name
+    assert header.count(text) == 1, text
     (tmp_path / "silence.h").write_text(header.replace(text, changed))
     source = (hostlib.HERE / "silence.c").read_text()
     source = source.replace("../../kmod/silence.h", str(tmp_path / "silence.h"))
     (tmp_path / "silence.c").write_text(source)
     quiet = [*hostlib.TRAPS, *hostlib.QUIET]
-    lib = hostlib.make_library(tmp_path / "silence.c", tmp_path / "silence.so", flags=quiet)
+    return hostlib.make_library(tmp_path / "silence.c", tmp_path / "silence.so", flags=quiet)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutants_are_found(name, tmp_path):
+    lib = make_mutant(*MUTANTS[name], tmp_path)
     with pytest.raises(AssertionError):
-        test_as_it_is_meant(asking(lib))
+        test_as_it_is_meant(asking(lib.until_silent))
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_mutants_of_quiet_are_found(name, tmp_path):
+    lib = make_mutant(*QUIET[name], tmp_path)
+    with pytest.raises(AssertionError):
+        test_quiet_as_it_is_meant(asking(lib.until_quiet))

@@ -79,12 +79,12 @@ def test_a_timeout_amid_copies(tell):
     """Whichever look sees it first."""
     first = tell(look(ABLE, ABLE))
     assert first == [[]]
-    assert tell(look(ABLE | LOSS, STALE), what=COPIES) == [changes((0, "timeout"), (1, "given-up"))]
-    assert tell(look(ABLE, STALE)) == [changes((0, "repaired"))]
+    assert tell(look(ABLE | LOSS, STALE), what=COPIES) == [changes((0, "quiet"), (1, "given-up"))]
+    assert tell(look(ABLE, STALE)) == [changes((0, "heard"))]
 
 
 def test_the_first_look_tells_what_is_so(tell):
-    assert tell(look(STALE | LOSS, ABLE)) == [changes((0, "given-up"), (0, "timeout"))]
+    assert tell(look(STALE | LOSS, ABLE)) == [changes((0, "given-up"), (0, "quiet"))]
 
 
 def test_paths_that_come_and_go(tell):

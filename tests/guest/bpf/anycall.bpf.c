@@ -36,6 +36,8 @@ extern void mptcp_pm_subflow_chk_stale(const struct mptcp_sock *msk,
 	X(sndbuf, bpf_mptcp_expand_sndbuf(ssk, arg))                                   \
 	X(sndbuf_conn, bpf_mptcp_expand_sndbuf((struct sock *)msk, arg))               \
 	X(watch, bpf_mptcp_watch((struct sock *)msk, arg))                             \
+	X(quiet, bpf_mptcp_is_quiet(ssk, arg))                                         \
+	X(quiet_conn, bpf_mptcp_is_quiet((struct sock *)msk, arg))                     \
 	X(pacing, s->avg_pacing_rate = (unsigned long)arg << (arg & 31))               \
 	X(burst, msk->snd_burst = (int)arg)
 
