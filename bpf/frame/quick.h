@@ -57,8 +57,7 @@ static __always_inline __u32 mps_quick_idle(struct mptcp_sock *msk, const struct
 /* The path as it is now; false: it takes a full look. */
 static __always_inline bool mps_quick_path(struct mps_path *path,
 					   struct mptcp_subflow_context *subflow, struct sock *ssk,
-					   struct tcp_sock *tp, __u32 jiffies, __u32 now_us,
-					   __u32 idle)
+					   struct tcp_sock *tp, __u32 jiffies, __u32 idle)
 {
 	const __u32 flags = mps_snap_flags(subflow, ssk, tp);
 	const __u32 was = path->flags, srtt = path->srtt_us;
@@ -69,7 +68,7 @@ static __always_inline bool mps_quick_path(struct mps_path *path,
 	if (idles &&
 	    (idle == MPS_QUICK_NEVER || (was & (MPS_PATH_IDLE | MPS_PATH_DUE)) != MPS_PATH_IDLE))
 		return false;
-	mps_snap_plain(path, subflow, ssk, tp, flags, jiffies, now_us);
+	mps_snap_plain(path, subflow, ssk, tp, flags, jiffies);
 	path->flags |= was & MPS_QUICK_FLAGS;
 	if (idles)
 		path->srtt_us = srtt;
@@ -100,10 +99,11 @@ MPS_FN __u32 mps_look_quickly(struct mptcp_sock *msk MPS_TRUSTED, struct mps_con
 			return 0;
 		barrier_var(n);
 		path = &c->path[n++ & (MPS_MAX_PATHS - 1)];
-		if (!mps_quick_path(path, subflow, ssk, tp, jiffies, r->now_us, idle))
+		if (!mps_quick_path(path, subflow, ssk, tp, jiffies, idle))
 			return 0;
 		if (alone)
 			break;
+		r->quiet |= mps_snap_quiet(ssk, tp, r->now_us) << ((n - 1) & (MPS_MAX_PATHS - 1));
 		s = mps_subflow_store(ssk);
 		if (!s || s->penalty)
 			return 0;
@@ -114,6 +114,8 @@ MPS_FN __u32 mps_look_quickly(struct mptcp_sock *msk MPS_TRUSTED, struct mps_con
 	}
 	if (n != c->nr_paths)
 		return 0;
+	if (r->quiet)
+		mps_quiet_out(c, r->quiet);
 	mps_seen_all(&r->seen, n);
 	mps_window_glanced(&st->memo, (__u32)msk->wnd_end);
 	/* what a lone one is given now is settled by the next full look */

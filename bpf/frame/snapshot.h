@@ -10,6 +10,7 @@
 #include "frame/tunables.h"
 #include "kernel/compat.h"
 #include "kernel/kfuncs.h"
+#include "common/quiet.h"
 #include "state/seen.h"
 #include "state/subflow_state.h"
 #include "state/peer_window.h"
@@ -125,9 +126,7 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
-/*
- * MPS_PATH_LOSS where the subflow is quiet, which the bridge knows best: TCP's timer says the same,
- * and much later. It is asked only about who has not answered for a round trip.
+/* 1: it is quiet. The bridge knows, and is asked only about who has not answered for a round trip.
  */
 static __always_inline __u32 mps_snap_quiet(struct sock *ssk, const struct tcp_sock *tp,
 					    __u32 now_us)
@@ -137,28 +136,27 @@ static __always_inline __u32 mps_snap_quiet(struct sock *ssk, const struct tcp_s
 	if (!bpf_ksym_exists(bpf_mptcp_is_quiet) || !tp->packets_out ||
 	    quiet_us <= tp->srtt_us >> 3)
 		return 0;
-	return bpf_mptcp_is_quiet(ssk, silence * 1000) > 0 ? MPS_PATH_LOSS : 0;
+	return bpf_mptcp_is_quiet(ssk, silence * 1000) > 0;
 }
 
 /* What is as it is whether the subflow was idle or not. */
 static __always_inline void mps_snap_now(struct mps_path *p,
 					 const struct mptcp_subflow_context *subflow,
-					 struct sock *ssk, const struct tcp_sock *tp, __u32 flags,
-					 __u32 now_us)
+					 const struct tcp_sock *tp, __u32 flags)
 {
 	p->mdev_us = tp->mdev_us >> 2;
 	/* TCP_INFINITE_SSTHRESH, include/net/tcp.h */
 	p->ssthresh = tp->snd_ssthresh >= 0x7fffffff ? ~0U : tp->snd_ssthresh;
 	p->unsent = tp->write_seq - tp->snd_nxt;
 	p->mss = (__u16)tp->mss_cache ?: 1;
-	p->flags = (__u16)(flags | mps_snap_quiet(ssk, tp, now_us));
+	p->flags = (__u16)flags;
 	p->min_rtt_us = tp->rtt_min.s[0].v;
 	p->stale = subflow->stale_count < 15 ? subflow->stale_count : 15;
 }
 
 static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subflow_context *subflow,
 					  struct sock *ssk, struct tcp_sock *tp, __u32 flags,
-					  __u32 jiffies, __u32 now_us)
+					  __u32 jiffies)
 {
 	const __u32 left_out = tp->sacked_out + tp->lost_out;
 	const __u32 out = tp->packets_out + tp->retrans_out;
@@ -170,21 +168,20 @@ static __always_inline void mps_snap_path(struct mps_path *p, struct mptcp_subfl
 	p->inflight = out > left_out ? out - left_out : 0;
 	p->rate = mps_full_rate(tp->rate_delivered, tp->mss_cache, tp->rate_interval_us,
 				tp->snd_cwnd, tp->rtt_min.s[0].v);
-	mps_snap_now(p, subflow, ssk, tp, flags, now_us);
+	mps_snap_now(p, subflow, tp, flags);
 }
 
 /* The same of a subflow with no segment missing at the peer, but for its rate. */
 static __always_inline void mps_snap_plain(struct mps_path *p,
 					   struct mptcp_subflow_context *subflow, struct sock *ssk,
-					   struct tcp_sock *tp, __u32 flags, __u32 jiffies,
-					   __u32 now_us)
+					   struct tcp_sock *tp, __u32 flags, __u32 jiffies)
 {
 	const __u32 idle = mps_idle_for(tp, jiffies);
 
 	p->srtt_us = tp->srtt_us >> 3;
 	p->cwnd = tp->snd_cwnd ?: 1;
 	p->inflight = tp->packets_out + tp->retrans_out;
-	mps_snap_now(p, subflow, ssk, tp, flags, now_us);
+	mps_snap_now(p, subflow, tp, flags);
 	if (!idle)
 		return;
 	p->srtt_us = mps_idle_rtt(p->srtt_us, p->min_rtt_us, idle, tp->inet_conn.icsk_rto);
@@ -237,6 +234,7 @@ MPS_FN __u32 mps_snap_conn(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_s
 	r->sent = (__u32)sent;
 	r->sndbuf = 0;
 	r->found = r->found_new = 0;
+	r->quiet = 0;
 	__builtin_memset(&r->seen, 0, sizeof(r->seen));
 	r->begun = head && head->already_sent && c->unit;
 	return c->unit;
@@ -293,6 +291,7 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 	struct mps_window w;
 	__u32 age;
 
+	r->quiet = 0; /* a quick look may have begun, and had other numbers */
 	w = mps_window_begin(&st->memo, r->una);
 	mps_for_each_subflow(subflow, msk) {
 		struct sock *ssk = bpf_mptcp_subflow_tcp_sock(subflow);
@@ -312,7 +311,8 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 		/* or the compiler leaves the mask out, and tests another register */
 		barrier_var(n);
 		path = &c->path[n & (MPS_MAX_PATHS - 1)];
-		mps_snap_path(path, subflow, ssk, tp, flags, jiffies, r->now_us);
+		mps_snap_path(path, subflow, ssk, tp, flags, jiffies);
+		r->quiet |= mps_snap_quiet(ssk, tp, r->now_us) << (n & (MPS_MAX_PATHS - 1));
 		w.inflight |= !!path->inflight;
 		w.missing |= !!tp->sacked_out;
 		mps_window_seen(s, &w, mps_window_mark(tp->snd_una, tp->snd_wl1, tp->snd_wnd),
@@ -328,6 +328,8 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 			c->age_us = age;
 	}
 	c->nr_paths = r->seen.nr;
+	if (r->quiet)
+		mps_quiet_out(c, r->quiet);
 	mps_window_settle(&st->memo, &w, (__u32)msk->wnd_end);
 	c->wnd_left = mps_window_left(&st->memo, &w, r->head, c->wnd_left, c->unit);
 	r->unsure = st->memo.doubt && w.fresh && !c->wnd_left;

@@ -20,13 +20,13 @@
 #define MPS_MAX_BURST 65428
 
 enum mps_path_flag {
-	MPS_PATH_ACTIVE = 1 << 0,	   /* established, not stale, not closing */
-	MPS_PATH_BACKUP = 1 << 1,	   /* either end asked to use it as backup only */
-	MPS_PATH_LOSS = 1 << 2,		   /* owes something after a timeout, or is quiet (below) */
-	MPS_PATH_SNDBUF = 1 << 3,	   /* its send buffer takes more */
-	MPS_PATH_SENDS = 1 << 4,	   /* established, not closing; it may be stale */
-	MPS_PATH_IDLE = 1 << 5,		   /* TCP has nothing queued and nothing unacknowledged */
-	MPS_PATH_CARRIED = 1 << 6,	   /* get_retrans: it was given data of the fragment */
+	MPS_PATH_ACTIVE = 1 << 0,  /* established, not stale, not closing */
+	MPS_PATH_BACKUP = 1 << 1,  /* either end asked to use it as backup only */
+	MPS_PATH_LOSS = 1 << 2,	   /* owes something after a timeout, or is quiet: common/quiet.h */
+	MPS_PATH_SNDBUF = 1 << 3,  /* its send buffer takes more */
+	MPS_PATH_SENDS = 1 << 4,   /* established, not closing; it may be stale */
+	MPS_PATH_IDLE = 1 << 5,	   /* TCP has nothing queued and nothing unacknowledged */
+	MPS_PATH_CARRIED = 1 << 6, /* get_retrans: it was given data of the fragment */
 	MPS_PATH_BEGAN = MPS_PATH_CARRIED, /* get_send: it was given what is in front of the unit */
 	MPS_PATH_REPAIRS = 1 << 7,	   /* in fast recovery: a lost segment is sent again */
 	MPS_PATH_DROPPED = 1 << 8, /* dropped by the receiver; with CARRIED: what is behind that */
@@ -35,11 +35,6 @@ enum mps_path_flag {
 	MPS_PATH_DELAY = 1 << 10, /* has a one-way delay estimate, the metric */
 	MPS_PATH_DUE = 1 << 11,	  /* was not used for so long that its RTT is stale */
 };
-
-/*
- * Quiet: more than two segments are on their way, and nothing was acknowledged for longer than the
- * RTT explains (bpf_mptcp_is_quiet() of the bridge). What it owes may be lost, as after a timeout.
- */
 
 /* One subflow at the moment of the decision. */
 struct mps_path {

@@ -28,6 +28,7 @@ struct mps_round {
 	__u32 found;	 /* bytes of the head's way that subflows were found to have taken, ... */
 	__u32 found_new; /* ... and bytes that were assigned for the first time */
 	__u32 late_us;	 /* what is settled now was given that long ago */
+	__u32 quiet;	 /* a mask of paths: common/quiet.h */
 	__u32 sndbuf;	 /* get_send: the chosen subflow's share of the send buffer; 0: as it is */
 	bool begun;	 /* get_send: what is in front of the head is of the same fragment */
 	bool unsure;	 /* the window is shut, as far as is known; in a moment it may be open */

@@ -3,6 +3,7 @@
 #include "policy/cfs.h"
 #include "common/glance.h"
 #include "common/queue_cap.h"
+#include "common/quiet.h"
 #include "policy/ecf_extended.h"
 #include "policy/redundant.h"
 #include "common/reinject.h"
@@ -37,6 +38,19 @@ __u64 known_rate(const struct mps_path *p)
 __u32 full_rate(__u32 segments, __u32 mss, __u32 interval_us, __u32 cwnd, __u32 min_rtt_us)
 {
 	return mps_full_rate(segments, mss, interval_us, cwnd, min_rtt_us);
+}
+
+/* --- common/quiet.h: the paths that are in LOSS behind it */
+
+__u32 quiet_out(const struct mps_conn *c, __u32 quiet)
+{
+	struct mps_conn behind = *c;
+	__u32 i, mask = 0;
+
+	mps_quiet_out(&behind, quiet);
+	for (i = 0; i < c->nr_paths; i++)
+		mask |= (__u32) !!(behind.path[i].flags & MPS_PATH_LOSS) << i;
+	return mask;
 }
 
 /* --- copies */

@@ -27,6 +27,7 @@ HEADERS = {
     "duration": (U64, U64, U64),
     "known_rate": (U64, P),
     "full_rate": (U32, U32, U32, U32, U32, U32),
+    "quiet_out": (U32, P, U32),
     "may_copy": (U32, P),
     "is_under_way": (U32, P),
     "remaining_us": (U64, P, U32),

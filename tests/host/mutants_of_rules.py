@@ -6,6 +6,7 @@ import test_cover
 import test_ecf_extended
 import test_first_sample
 import test_glance
+import test_quiet
 import test_redundant
 import test_reinject
 import test_rest
@@ -16,6 +17,7 @@ import test_time
 JUDGES = {
     "time": ("model/estimate.h", "headers.c", test_time, 1_500),
     "copy": ("common/copy.h", "headers.c", test_copies, 3_000),
+    "quiet": ("common/quiet.h", "headers.c", test_quiet, 3_000),
     "cfs": ("policy/cfs.h", "headers.c", test_copies, 1_500),
     "redundant": ("policy/redundant.h", "headers.c", test_redundant, 8_000),
     "reinject": ("common/reinject.h", "headers.c", test_reinject, 1_500),
@@ -29,6 +31,13 @@ JUDGES = {
 
 # judge: {name: (text, once in the header; what it becomes; the fault that must be found)}
 MUTANTS = {
+    "quiet": {
+        "quiet-ones-help": ("!(quiet >> i & 1) && mps", "mps", "quiet"),
+        "any-tier-helps": ("mps_is_usable(&c->path[i], (__u32)tier)", "mps_is_active(&c->path[i])", "quiet"),
+        "lossy-helps": (" &&\n\t\t\t  !(c->path[i].flags & MPS_PATH_LOSS)", "", "quiet"),
+        "nobody-helps": ("others && i < MPS_MAX_PATHS", "i < MPS_MAX_PATHS", "quiet"),
+        "all-are-quiet": ("if (quiet >> i & 1)\n", "", "quiet"),
+    },
     "time": {
         "never-grows": ("!(how & MPS_EST_GROW) || ", "1 || ", "finish"),
         "always-grows": ("!(how & MPS_EST_GROW) || ", "", "finish"),
