@@ -85,7 +85,8 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 		ret = program->mark(msk, mask, &r, account);
 	if (!ret && account == MPS_S_COPIED && mps_penalises(&st->snap, p))
 		mps_penalise_carriers(msk, &st->snap, &r);
-	mps_count_pass(st, next, memo->copies && !lost, ret);
+	/* bpf_redundant copies in the timer's passes, too */
+	mps_count_pass(st, next, account == MPS_S_COPIED || (memo->copies && !lost), ret);
 	mps_pass_expects(msk, memo, &r, ret);
 	return ret;
 }
