@@ -264,7 +264,8 @@ MSB_KFUNC int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us)
  * connection that is watched has a pass at that moment, as if it was asked for by
  * bpf_mptcp_request_retrans(). A path that lives is quiet at times: this is no more than a doubt.
  *
- * 1: it is. 0: it is not, or @slack_us is 0. -EINVAL: not an MPTCP subflow.
+ * 1: it is. 0: it is not, @slack_us is 0, or net.mptcp.stale_loss_cnt is. -EINVAL: not an MPTCP
+ * subflow.
  */
 MSB_KFUNC int bpf_mptcp_is_quiet(struct sock *ssk, unsigned int slack_us)
 {

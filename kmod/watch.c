@@ -187,6 +187,13 @@ static bool msb_has_other(struct mptcp_sock *msk, const struct mptcp_subflow_con
 	return false;
 }
 
+/* The core counts to 255, and never gives up who has to have as many; 0: nor anybody. */
+static bool msb_gives_up(const struct sock *sk, u32 *rounds)
+{
+	*rounds = msb_call(mptcp_stale_loss_cnt)(sock_net(sk));
+	return *rounds && *rounds < U8_MAX;
+}
+
 static struct msb_silence msb_silence_of(const struct sock *ssk)
 {
 	return (struct msb_silence){
@@ -244,13 +251,13 @@ static void msb_give_up(struct mptcp_sock *msk, struct mptcp_subflow_context *su
 /* Looks at all subflows: jiffies until that is to be done again, 0 when nobody owes anything. */
 static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 {
-	const u32 rounds = msb_call(mptcp_stale_loss_cnt)(sock_net((struct sock *)msk));
 	struct list_head *head = msb_conn_list(msk), *pos;
 	long left, next = MAX_SCHEDULE_TIMEOUT;
 	enum msb_state state;
+	u32 rounds;
 
-	/* the core counts to 255, and never gives up who has to have as many */
-	if (!rounds || rounds >= U8_MAX || inet_sk_state_load((struct sock *)msk) == TCP_CLOSE ||
+	if (!msb_gives_up((struct sock *)msk, &rounds) ||
+	    inet_sk_state_load((struct sock *)msk) == TCP_CLOSE ||
 	    test_bit(msb_fallback_done, msb_flags(msk)))
 		return 0;
 	list_for_each(pos, head)
@@ -307,10 +314,11 @@ static void msb_run_watch(struct work_struct *work)
 int msb_is_quiet(struct sock *ssk, u32 slack_us)
 {
 	struct msb_flight f;
+	u32 rounds;
 
 	if (!msb_subflow_ctx(ssk))
 		return -EINVAL;
-	if (!slack_us || !READ_ONCE(tcp_sk(ssk)->packets_out))
+	if (!slack_us || !msb_gives_up(ssk, &rounds) || !READ_ONCE(tcp_sk(ssk)->packets_out))
 		return 0;
 	f = msb_flight_of(ssk);
 	return !msb_until_quiet(&f, min(slack_us, MSB_SLACK_MAX_US));

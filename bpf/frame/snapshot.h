@@ -328,13 +328,14 @@ static __always_inline void mps_snap_paths(struct mptcp_sock *msk, struct mps_co
 			c->age_us = age;
 	}
 	c->nr_paths = r->seen.nr;
-	if (r->quiet)
-		mps_quiet_out(c, r->quiet);
 	mps_window_settle(&st->memo, &w, (__u32)msk->wnd_end);
 	c->wnd_left = mps_window_left(&st->memo, &w, r->head, c->wnd_left, c->unit);
 	r->unsure = st->memo.doubt && w.fresh && !c->wnd_left;
 	if (p->see_paths)
 		p->see_paths(&look, c, &st->priv);
+	/* who could carry in place of a quiet one the policy says first: no standby takes over */
+	if (r->quiet)
+		mps_quiet_out(c, r->quiet);
 }
 
 #endif /* MPS_BPF_SNAP_H */
