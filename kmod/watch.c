@@ -253,7 +253,6 @@ static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 {
 	struct list_head *head = msb_conn_list(msk), *pos;
 	long left, next = MAX_SCHEDULE_TIMEOUT;
-	enum msb_state state;
 	u32 rounds;
 
 	if (!msb_gives_up((struct sock *)msk, &rounds) ||
@@ -264,12 +263,11 @@ static long msb_look(struct mptcp_sock *msk, struct msb_request *r)
 	{
 		struct mptcp_subflow_context *subflow = msb_subflow_of(pos);
 
-		state = msb_look_at(subflow, r->slack_us, &left);
-		switch (state) {
+		switch (msb_look_at(subflow, r->slack_us, &left)) {
 		case MSB_QUIET:
+			msb_doubt(msk, msb_subflow_ssk(subflow), r);
+			fallthrough;
 		case MSB_ANSWERS:
-			if (state == MSB_QUIET)
-				msb_doubt(msk, msb_subflow_ssk(subflow), r);
 			msb_forget_rounds(subflow,
 					  READ_ONCE(tcp_sk(msb_subflow_ssk(subflow))->rcv_tstamp));
 			break;
@@ -324,9 +322,10 @@ int msb_is_quiet(struct sock *ssk, u32 slack_us)
 	return !msb_until_quiet(&f, min(slack_us, MSB_SLACK_MAX_US));
 }
 
-/* A watch keeps its connection and this module until it has looked once. */
-
-/* From get_send, which gives something out now. */
+/*
+ * From get_send, which gives something out now. A watch keeps its connection and this module until
+ * it has looked once.
+ */
 int msb_watch(struct sock *sk, u32 slack_us)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;

@@ -126,8 +126,7 @@ static __always_inline __u32 mps_snap_cwnd(struct sock *ssk, struct tcp_sock *tp
 	return mps_idle_cwnd(tp->snd_cwnd, may * idle, tp->inet_conn.icsk_rto);
 }
 
-/* 1: it is quiet. The bridge knows, and is asked only about who has not answered for a round trip.
- */
+/* 1: it is quiet. The bridge knows, and is asked where no answer came for a round trip. */
 static __always_inline __u32 mps_snap_quiet(struct sock *ssk, const struct tcp_sock *tp,
 					    __u32 now_us)
 {
