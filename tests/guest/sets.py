@@ -26,7 +26,7 @@ OF_THE_COMMAND = (
 )
 # ... and what policies decide: the same code on the same snapshots, whichever kernel asks. That all of
 # them are asked, and that what they answer is done, test_every_scheduler.py and others see on each.
-OF_A_POLICY = "blest cfs cover daps_rr ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes steer_outage steer_policies thin"
+OF_A_POLICY = "blest cfs cover daps_rr doubt ecf_waits fit glance lab many policies policy queueaware sndbuf steer_modes steer_outage steer_policies thin"
 # Where a run is brief the newest kernel is asked alone. The bridge's own doors, copies, paths that die
 # and the verifier are not among these.
 AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outage over queue_length random redundant steer_caps steer_live tail"

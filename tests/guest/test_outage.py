@@ -86,7 +86,9 @@ def test_a_frame_is_copied_before_the_path_is_given_up(name):
     assert row["delay"] < 0.15, row
     if goes_again(row) < 32_000:
         return
-    others = [goes_again(measured(name, "video", FASTER, away=1, after=1, seed=n)) for n in range(2, 6)]
+    others = [
+        goes_again(measured(name, "video", FASTER, away=1, after=1, seed=n)) for n in range(2, 6)
+    ]
     assert sum(n < 32_000 for n in others) >= 3, (row, others)
 
 
