@@ -41,15 +41,18 @@ def used(name):
     return accounts()[name]["sent"] + accounts()[name]["received"]
 
 
-def totals(net):
-    """TCP's own (sent, received, bytes of the window) by the number of the client's address."""
-    found = {}
+def tcp_says(net):
+    """Of each subflow: the number of the client's address, bytes sent, received and of the window."""
     for line in net.run("ss", "-tinHO", "state", "established").stdout.splitlines():
         (path,) = re.findall(r"\b10\.77\.(\d+)\.2\S*:\d+\s", line)
         of = {k: int(v) for k, v in re.findall(r"\b(bytes_\w+|cwnd|mss):(\d+)", line)}
         window = of["cwnd"] * of["mss"]
-        found[int(path)] = of.get("bytes_sent", 0), of.get("bytes_received", 0), window
-    return found
+        yield int(path), of.get("bytes_sent", 0), of.get("bytes_received", 0), window
+
+
+def totals(net):
+    """The same of one connection, by that number."""
+    return {path: rest for path, *rest in tcp_says(net)}
 
 
 def settles(found, wanted):
@@ -94,6 +97,24 @@ def test_a_cap_is_kept_to_within_a_window(tables, mode):
         steer("account reset paid")
         download(conn, MB).finish().acknowledged()
         assert given(conn)[1] > before[1]
+
+
+@pytest.mark.parametrize("mode", ["bpf_minrtt", "priority"])
+def test_each_connection_adds_a_window_at_most(tables, mode):
+    tables(
+        f"{ROW} {MODES[mode]} cap 1M period month",
+        f"path name free device free {'rank 1' if MODES[mode] else ''}",
+        f"rule mode {mode}",
+    )
+    with bench_lab(FREE, PAID) as lab, contextlib.ExitStack() as stack:
+        lab.server.scheduler = NAME
+        conns = [stack.enter_context(connection(lab)) for _ in range(4)]
+        for transfer in [download(conn, MB) for conn in conns]:
+            transfer.finish().acknowledged()
+        windows = sum(window for path, *_, window in tcp_says(lab.server) if path == 2)
+        print(used("paid"), windows)
+        assert 1_000_000 <= used("paid") <= 1_000_000 + windows
+        assert all(flags(conn)[1] >= {"over_cap"} for conn in conns)
 
 
 def capped(conn):
