@@ -9,7 +9,7 @@ from cells import bench_lab, downloads, from_nginx, netlab, sent
 from command import ok, stats_of, total
 from lab import until
 from libbpf import Object
-from passes import BUILT, MOST
+from passes import BUILT, MOST, TIMER
 from traffic import connection, download, info
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
@@ -20,7 +20,6 @@ FRAGMENT = 32 << 10
 RECORD = 3000
 AGAIN = ("bytes_copied", "bytes_retrans")
 SO_SNDBUFFORCE = 32  # asm-generic/socket.h
-RTO_MIN = 0.2  # s, TCP_RTO_MIN, include/net/tcp.h
 
 
 def path(name, mbit=3, rtt_ms=40, **options):
@@ -81,7 +80,7 @@ def test_the_end_comes_by_the_fast_path(event):
     seconds, before, after, samples = measure([FAST, SECOND], event)
     without, *_ = measure([FAST, SECOND], event, copy=0)
     assert seconds < alone, (seconds, without, alone)
-    assert without > seconds + 2 * RTO_MIN, (seconds, without, alone)
+    assert without > seconds + 2 * TIMER, (seconds, without, alone)
 
     copies = before["counters"]["copies"]
     assert after["counters"]["copies"] > copies, "the end was copied"
