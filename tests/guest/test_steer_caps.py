@@ -52,7 +52,7 @@ def tcp_says(net):
 
 def totals(net):
     """The same of one connection, by that number."""
-    return {path: rest for path, *rest in tcp_says(net)}
+    return {path: tuple(rest) for path, *rest in tcp_says(net)}
 
 
 def settles(found, wanted):
