@@ -230,7 +230,7 @@ MPS_FN __u32 mps_snap_conn(struct mptcp_sock *msk MPS_TRUSTED, struct mps_conn_s
 	st->memo.glanced = 0;
 	r->una = r->frag = r->frag_end = (__u32)msk->snd_una;
 	r->head = (__u32)nxt;
-	r->sent = (__u32)sent;
+	r->sent = mps_assigned_end((__u32)sent, (__u32)nxt);
 	r->sndbuf = 0;
 	r->found = r->found_new = 0;
 	r->quiet = 0;

@@ -44,6 +44,15 @@ struct mps_taken {
 	__u32 oldest; /* of the oldest data, without having been chosen for it */
 };
 
+/* New bytes since the last round that no subflow was found to have taken yet. */
+static __always_inline __u32 mps_new_left(const struct mps_subflow_store *s,
+					  const struct mps_round *r)
+{
+	const __u32 left = r->sent - s->sent;
+
+	return left - (left < r->found_new ? left : r->found_new);
+}
+
 /*
  * Of bytes that a subflow took, without having been chosen for them, those that were assigned for
  * the first time. One choice may be of old and of new data: the core fills a packet with what
@@ -52,12 +61,31 @@ struct mps_taken {
 static __always_inline __u32 mps_taken_new(const struct mps_subflow_store *s, struct mps_round *r,
 					   __u32 bytes)
 {
-	__u32 left = r->sent - s->sent;
+	const __u32 left = mps_new_left(s, r), taken = bytes < left ? bytes : left;
 
-	left -= left < r->found_new ? left : r->found_new;
-	left = bytes < left ? bytes : left;
-	r->found_new += left;
-	return left;
+	r->found_new += taken;
+	return taken;
+}
+
+/*
+ * Of so many bytes, those of the fragment that it was chosen to send again. None if they are fewer
+ * and so many are new: it had no room for that, and a delayed push came when it did.
+ */
+static __always_inline __u32 mps_taken_chosen(const struct mps_subflow_store *s,
+					      const struct mps_round *r, __u32 moved)
+{
+	if (moved >= s->length)
+		return s->length;
+	return moved && moved <= mps_new_left(s, r) ? 0 : moved;
+}
+
+/*
+ * The end of all that was ever assigned. With checksums a copy takes along what of its fragment was
+ * not, and leaves snd_nxt as it is until the core goes on (__mptcp_retrans()).
+ */
+static __always_inline __u32 mps_assigned_end(__u32 snd_nxt, __u32 head)
+{
+	return mps_before(snd_nxt, head) ? head : snd_nxt;
 }
 
 /*
@@ -76,7 +104,7 @@ static __always_inline struct mps_taken mps_settle(struct mps_subflow_store *s, 
 	/* the core went back behind it, after a subflow was given up */
 	if (mps_before(r->head, s->head))
 		t.to = r->sent;
-	t.chosen = moved < s->length ? moved : s->length;
+	t.chosen = mps_taken_chosen(s, r, moved);
 	moved -= t.chosen;
 	way = t.to - t.from;
 	way -= way < r->found ? way : r->found;

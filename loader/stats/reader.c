@@ -169,7 +169,7 @@ static void settle(const struct reading *r, struct mps_subflow_rec *rec, unsigne
 		if (!i || rec[i].conn != rec[i - 1].conn)
 			now.found = now.found_new = 0;
 		now.head = rec[i].head;
-		now.sent = rec[i].sent;
+		now.sent = mps_assigned_end(rec[i].sent, rec[i].head);
 		mps_settle(&rec[i].store, &now, rec[i].seq);
 	}
 }

@@ -111,11 +111,17 @@ class Connection:
             self.took(s, self.una, oldest, 1)
         elif what < 0.9 and oldest:
             account = rng.choice([RETRANS, COPIED])
+            # a delayed push, of one that had no room for what it was chosen for
+            pushed = rng.random() < 0.3 and oldest > 1 and self.head == self.sent
             for one in some:
                 self.choose(one, account, oldest)
                 # the core stops where a subflow takes no more
                 part = rng.choice([oldest, rng.randint(0, oldest)])
+                if pushed:
+                    part = 0 if one is s else oldest
                 self.took(one, self.una, part, 2 if account == COPIED else 1)
+            if pushed:
+                self.take_head(s, rng.randint(1, oldest - 1))
         elif what < 0.93:
             # a delayed push, of one that was not chosen
             s = rng.choice([s for s in self.subflows if s.seq])
