@@ -4,8 +4,6 @@
 
 skipped.py FILE.xml...     pytest's results of all guests of one run; exit status 1: there is one,
                            or nothing in the files.
-skipped.py --want MODULE FILE.xml...
-                           only of that module, on the kernel that was made for it: nothing is excused.
 
 A test is a function: where one of its variants ran on one kernel, it ran.
 """
@@ -14,11 +12,13 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-# Of these modules all tests may be skipped for that reason: only a kernel that is made has it
-# (vmtest.sh native, native --debug).
+import made
+
+# Of these modules all tests may be skipped for that reason: only a kernel that is made has it, on
+# which such a skip is a failure (tests/made.py).
 EXCUSED = {
-    "native": "this kernel has no scheduler API of its own",
-    "failing_memory": "this kernel has no fault injection",
+    "native": made.API,
+    "failing_memory": made.FAULTS,
 }
 
 
@@ -34,13 +34,11 @@ def reason_of(case):
     return None if found is None else found.get("message") or "no reason"
 
 
-def never_ran(files, wanted=None):
+def never_ran(files):
     """({`module::function`: its reasons} of those that were skipped everywhere, how many functions)"""
     reasons, ran = {}, set()
     for file in files:
         for case in ElementTree.parse(file).iter("testcase"):
-            if wanted and function(case).partition("::")[0] != wanted:
-                continue
             why = reason_of(case)
             if why is None:
                 ran.add(function(case))
@@ -55,22 +53,17 @@ def is_excused(name, reasons):
 
 
 def main():
-    wanted, names = None, sys.argv[1:]
-    if names[:1] == ["--want"]:
-        wanted, names = names[1], names[2:]
-    files = [Path(name) for name in names]
+    files = [Path(name) for name in sys.argv[1:]]
     try:
-        skipped, count = never_ran(files, wanted)
+        skipped, count = never_ran(files)
     except (OSError, ElementTree.ParseError) as e:
         # as a guest leaves them that died
         print(f"skipped: no results to read: {e}")
         return 1
     if not count:
-        print(
-            f"skipped: no test{f' of {wanted}' if wanted else ''} in {len(files)} files of results"
-        )
+        print(f"skipped: no test in {len(files)} files of results")
         return 1
-    left = {n: w for n, w in skipped.items() if wanted or not is_excused(n, w)}
+    left = {n: w for n, w in skipped.items() if not is_excused(n, w)}
     for name, whys in sorted(left.items()):
         print(f"skipped: {name} on every kernel of this run: {'; '.join(whys)}")
     print(

@@ -11,6 +11,7 @@ import os
 import platform
 from pathlib import Path
 
+import made
 import pytest
 from command import BRIDGE
 from lab import run
@@ -22,12 +23,15 @@ FAILSLAB = Path("/sys/kernel/debug/failslab")
 # Beyond what a module's start, or a registration, takes: a kernel in which it never ends is found
 MOST = 5000
 
-pytestmark = pytest.mark.skipif(
-    not os.path.exists(FAIL_NTH), reason="this kernel has no fault injection"
-)
 libc = ctypes.CDLL(None, use_errno=True)
 # libc has no function of its own for it
 FINIT_MODULE = {"x86_64": 313, "aarch64": 273}[platform.machine()]
+
+
+@pytest.fixture(autouse=True)
+def _faults_only():
+    if not os.path.exists(FAIL_NTH):
+        made.skip_for_want(made.FAULTS)
 
 
 @pytest.fixture

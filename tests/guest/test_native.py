@@ -8,6 +8,7 @@ other modules are run on it as they are; here is what is different.
 import os
 from pathlib import Path
 
+import made
 import pytest
 from command import PIN_DIR, available, ok, sched, stats_of
 from hygiene import KernelLog
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("none_loaded")
 @pytest.fixture(autouse=True)
 def _native_only(native):
     if not native:
-        pytest.skip("this kernel has no scheduler API of its own")
+        made.skip_for_want(made.API)
 
 
 @pytest.fixture

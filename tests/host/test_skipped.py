@@ -4,6 +4,7 @@
 import subprocess
 import sys
 
+import made
 import pytest
 from hostlib import TOP
 from skipped import EXCUSED
@@ -92,20 +93,31 @@ def test_it_is_enough_that_one_kernel_runs_it(tmp_path):
     assert [line.split()[1] for line in lines[:-1]] == left_out
 
 
-@pytest.mark.parametrize("name", ["native", "failing_memory"])
+@pytest.mark.parametrize("name", EXCUSED)
 def test_what_needs_a_kernel_that_is_made_is_excused(tmp_path, name):
-    """For the reason that its tests have, and no other; and not on that kernel."""
+    """For the reason that its tests have, and no other."""
     reason = EXCUSED[name]
-    assert f'"{reason}"' in (TOP / f"tests/guest/test_{name}.py").read_text()
+    assert "made.skip_for_want(made." in (TOP / f"tests/guest/test_{name}.py").read_text()
     text = MODULE.replace("known", reason).replace("kernel lacks everything", reason)
     found = results(tmp_path, "new", f"test_{name}", text)
     assert told(found) == (0, ["skipped: 0 of 4 tests on every kernel, 2 excused"])
-    code, lines = told("--want", name, found)
-    assert code == 1 and lines[-1] == "skipped: 2 of 4 tests on every kernel, 0 excused"
-    assert told("--want", "rr", found) == (1, ["skipped: no test of rr in 1 files of results"])
     other = results(tmp_path, "new", f"test_{name}", text.replace(reason, "broken", 1))
     code, lines = told(other)
     assert code == 1 and lines[-1] == "skipped: 1 of 4 tests on every kernel, 1 excused"
+
+
+@pytest.mark.parametrize("reason", EXCUSED.values())
+def test_and_on_that_kernel_it_is_a_failure(reason):
+    flavours = {f for f in made.MADE_FOR if reason in made.MADE_FOR[f]}
+    build = (TOP / "tests/native/build.sh").read_text()
+    for flavour in made.MADE_FOR:
+        assert f"{flavour})" in build or f"{flavour} |" in build
+        expected = AssertionError if flavour in flavours else pytest.skip.Exception
+        with pytest.raises(expected, match=reason):
+            made.skip_for_want(reason, f"7.3.4-mptcp-{flavour}")
+    for stock in ("7.3.4+deb13-cloud-amd64", "6.12.118-mptcp-patched"):
+        with pytest.raises(pytest.skip.Exception, match=reason):
+            made.skip_for_want(reason, stock)
 
 
 def test_no_results_are_no_success(tmp_path):

@@ -22,10 +22,9 @@ in_watching() {
 }
 
 watch_one() {
-	local flavour=$1 status=0 wanted module made_for=(failing_memory) tests=("${telling[@]}")
+	local flavour=$1 status=0 wanted tests=("${telling[@]}")
 	if [ "$flavour" = debug ]; then
 		# what a kernel with the API answers in its own way
-		made_for+=(native)
 		tests+=(native)
 	fi
 	[ ${#arguments[@]} -eq 0 ] || tests=("${arguments[@]}")
@@ -34,9 +33,6 @@ watch_one() {
 	in_watching "$flavour" -- "${pytest[@]}" "${wanted[@]}" -m "not virtual_time" \
 		--junit-xml="build/out/watch-$flavour.xml" || status=$?
 	[ ${#arguments[@]} -eq 0 ] || return "$status"
-	for module in "${made_for[@]}"; do
-		in_root tests/skipped.py --want "$module" "build/out/watch-$flavour.xml" </dev/null || status=1
-	done
 	mapfile -t wanted < <(files_of "${leaky[@]}")
 	say "tests on a kernel that looks for leaks, $flavour"
 	# shellcheck disable=SC2016
