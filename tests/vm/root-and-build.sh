@@ -63,6 +63,11 @@ remove() {
 	rm -rf --one-file-system "$1"
 }
 
+# Runs a command in namespaces of its own, which end with it, and with this script, however that ends.
+while_we_live() {
+	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child --propagation slave -- "$@"
+}
+
 make_root() {
 	local want
 	want=$(recipe)
@@ -78,7 +83,9 @@ make_root() {
 	else
 		say "making a Debian root with the tool chain and two kernels (2 to 10 minutes; build/log/root.log has more) ..."
 	fi
-	if ! ARCHITECTURE=$architecture bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
+	# shellcheck disable=SC2016
+	if ! ARCHITECTURE=$architecture while_we_live sh -euc 'mount -t proc proc /proc; exec "$@"' sh \
+		bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
 		tail -n 20 "$log/root.log" | sed 's/^/  /' >&2
 		! grep -qE 'Could not (resolve|connect)|Temporary failure|Unable to connect' "$log/root.log" ||
 			die "no network for apt (MIRROR= names another Debian archive)"
@@ -93,12 +100,10 @@ make_root() {
 	exec 8>&-
 }
 
-# Runs a command inside the root, with the project at /src, in namespaces of its own: nothing of it
-# stays behind, whatever happens, even when this script is killed.
+# Runs a command inside the root, with the project at /src: nothing of it stays behind.
 in_root() {
 	# shellcheck disable=SC2016
-	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child \
-		--propagation slave -- sh -euc '
+	while_we_live sh -euc '
 		root=$1 top=$2 build=$3; shift 3
 		mount -t proc proc "$root/proc"
 		mount --rbind /dev "$root/dev"
