@@ -173,8 +173,8 @@ def test_the_top_alone(labs):
     words = ("stats", "--watch", "0.5", "--top", "2", "--netns", lab.client.name)
     with contextlib.ExitStack() as stack:
         conns = [stack.enter_context(connection(lab)) for _ in range(3)]
-        upload(conns[0], 3 << 20).finish().acknowledged()
-        transfers = [upload(c, 30 << 20) for c in conns[1:]]
+        for conn, size in zip(conns, (3 << 20, 1000, 1000), strict=True):
+            upload(conn, size).finish().acknowledged()
         tokens = {info(c.client).token for c in conns[1:]}
         left = "less busy and not shown: 1 of 3 connections"
         process = watch(*words, "--json")
@@ -186,6 +186,7 @@ def test_the_top_alone(labs):
             return {int(c["token"], 16) for c in document["connections"]}
 
         assert info(conns[0].client).token in shown(), "it has sent most so far"
+        transfers = [upload(c, 30 << 20) for c in conns[1:]]
         until(lambda: shown() == tokens, 30, "those that send now")
         process.terminate()
         process.communicate()
