@@ -200,6 +200,15 @@ def test_all_tests_begin_with_that():
     assert "do_test() {\n\tlocal k status=0 beside=()\n\talone\n" in script
 
 
+def test_the_hosts_own_root_is_of_its_own_architecture(tmp_path):
+    """It has what emulates the other one."""
+    words = (
+        'make_root() { echo "<$architecture>"; }; in_root() { :; }; '
+        "log=$build/log top=$build want_build=0 architecture=arm64; build_native"
+    )
+    assert with_part("foreign", tmp_path, words).stdout == "<>\n"
+
+
 def boot_image(release):
     """As much of one as is read."""
     data = bytearray(0x400)

@@ -41,6 +41,11 @@ take_objects() {
 		tar -C "$build" -xf -
 }
 
+make_native_root() {
+	local architecture=''
+	make_root
+}
+
 # The host's own root has the emulator, and makes the BPF objects.
 build_native() {
 	local emulator=${foreign_emulators[$architecture]}
@@ -48,7 +53,7 @@ build_native() {
 	(
 		exec 9>"$build/.lock"
 		flock 9
-		ARCHITECTURE='' make_root
+		make_native_root
 		in_root sh -c "type qemu-system-${foreign_names[$architecture]}" >/dev/null 2>&1 </dev/null ||
 			step "installing QEMU for $architecture" "$emulator.log" in_root \
 				sh -euxc "apt-get update -q; apt-get install -y -q --no-install-recommends $emulator"
