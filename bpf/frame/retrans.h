@@ -70,7 +70,7 @@ static __always_inline int mps_retrans(struct mptcp_sock *msk, struct mps_conn_s
 		return -EAGAIN;
 	/* what one had room for the others must have, too, though the writer is done since */
 	if (p->copies_amid && sndbuf)
-		r.sndbuf = mps_sndbuf_wanted(&st->snap, 0, p);
+		r.sndbuf = mps_sndbuf_wanted(&st->snap, 0, p, st->snap.pending);
 	lost = memo->copies && mps_lost_behind(&st->snap);
 	/* the timer's pass would put the oldest fragment out of the reach of one for copies */
 	if (lost)

@@ -46,9 +46,10 @@ static __always_inline void mps_ask(struct mptcp_sock *msk)
  * a fragment, whatever it was told. To ask too early is one pass for nothing.
  */
 static __always_inline bool mps_leaves_short_end(const struct mptcp_sock *msk,
-						 const struct mps_conn *c, __u32 bytes)
+						 const struct mps_conn *c, __u32 bytes,
+						 __u64 buffered)
 {
-	return bytes + c->unit >= c->pending && msk->snd_data_fin_enable &&
+	return bytes + c->unit >= buffered && msk->snd_data_fin_enable &&
 	       (BPF_CORE_READ_BITFIELD(msk, cork) || !BPF_CORE_READ_BITFIELD(msk, nodelay));
 }
 
@@ -93,9 +94,9 @@ static __always_inline struct mps_verdict mps_unpack(__u64 word)
 }
 
 static __always_inline __u32 mps_sndbuf_wanted(const struct mps_conn *c, __u32 path,
-					       const struct mps_policy *p)
+					       const struct mps_policy *p, __u64 buffered)
 {
-	return p->sndbuf ? p->sndbuf(c, path) : mps_sndbuf_share(c, path);
+	return p->sndbuf ? p->sndbuf(c, path) : mps_sndbuf_share(c, path, buffered);
 }
 
 static __always_inline void mps_cover_repairs(struct mptcp_sock *msk, struct mps_conn_store *st,
@@ -139,6 +140,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	const __u32 looked_us = st->snap.now_us;
 	struct mps_verdict v;
 	struct mps_round r;
+	__u64 buffered;
 	__u32 again;
 
 	mps_snap_conn(msk, st, &r);
@@ -160,6 +162,7 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 	st->snap.blocked =
 		(__u32)(st->counter[MPS_C_WAIT_PEER_WINDOW] + st->counter[MPS_C_RETRANS]);
 	mps_cover_repairs(msk, st, p);
+	buffered = st->snap.pending;
 	if (p->see_conn)
 		p->see_conn(msk, &st->snap, &st->priv);
 	v = mps_unpack(program->decide(&st->snap, &st->priv));
@@ -179,12 +182,12 @@ static __always_inline int mps_choose(struct mptcp_sock *msk, struct mps_conn_st
 		v.bytes = st->snap.unit;
 	if (v.bytes)
 		msk->snd_burst = (int)v.bytes;
-	if (v.bytes && (mps_leaves_short_end(msk, &st->snap, v.bytes) ||
+	if (v.bytes && (mps_leaves_short_end(msk, &st->snap, v.bytes, buffered) ||
 			(p->ends_burst && p->ends_burst(&st->snap, &v, &st->priv))))
 		mps_ask(msk);
 	/* TCP enlarges it only where the writer waits, and more than a fragment may not fit */
-	if (sndbuf && (st->snap.pending > st->snap.unit || mps_writer_waits(msk)))
-		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p);
+	if (sndbuf && (buffered > st->snap.unit || mps_writer_waits(msk)))
+		r.sndbuf = mps_sndbuf_wanted(&st->snap, (__u32)v.path, p, buffered);
 	return program->mark(msk, 1U << (v.path & 31), &r, again ? MPS_S_RETRANS : MPS_S_SENT);
 }
 

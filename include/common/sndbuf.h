@@ -35,15 +35,16 @@ MPS_FN __u32 mps_longest_rtt(const struct mps_conn *c MPS_ARG, __u32 tier)
 
 /*
  * Bytes; 0: as large as TCP makes it, which is enough where the peer's window would not take
- * more than what is in the buffer now.
+ * more than what is in the buffer now. buffered: that, of what is to be assigned; a policy may have
+ * added to c->pending what the writer still has (mps_ecf_look_ahead()).
  */
-static __always_inline __u32 mps_sndbuf_share(const struct mps_conn *c, __u32 i)
+static __always_inline __u32 mps_sndbuf_share(const struct mps_conn *c, __u32 i, __u64 buffered)
 {
 	const struct mps_path *p = &c->path[i & (MPS_MAX_PATHS - 1)];
 	const __s32 tier = mps_usable_tier(c);
 	__u64 window, rtt;
 
-	if (tier < 0 || !p->srtt_us || c->pending >= c->wnd_left)
+	if (tier < 0 || !p->srtt_us || buffered >= c->wnd_left)
 		return 0;
 	window = mps_min(mps_bytes(p->cwnd, p), MPS_SNDBUF_MAX);
 	rtt = mps_min(mps_longest_rtt(c, (__u32)tier), MPS_RTT_MAX);

@@ -127,9 +127,9 @@ void with_rest(const struct mps_conn *c, __u32 tail, __s32 verdict[3])
 
 /* --- the send buffer */
 
-__u32 sndbuf_share(const struct mps_conn *c, __u32 i)
+__u32 sndbuf_share(const struct mps_conn *c, __u32 i, __u64 buffered)
 {
-	return mps_sndbuf_share(c, i);
+	return mps_sndbuf_share(c, i, buffered);
 }
 
 /* --- the peer's window and the slower paths */

@@ -43,7 +43,7 @@ HEADERS = {
     "ecf_pick": (None, P, U32, U64, P, P),
     "ecf_look_ahead": (U64, U64, U64, U32, U64, U32, U32, P),
     "ecf_paper_pick": (None, P, U32, U32, P),
-    "sndbuf_share": (U32, P, U32),
+    "sndbuf_share": (U32, P, U32, U64),
     "glance": (U32, P, U32),
     "glance_news": (U32, U32, U32, U32, U32, U32, U32),
     "pick_of_each": (None, P, U32, P),

@@ -284,7 +284,8 @@ MUTANTS = {
     "sndbuf": {
         "shortest-rtt": ("p->srtt_us > rtt)", "p->srtt_us < rtt)", "share"),
         "unused-paths-count": ("mps_is_usable(p, tier) && p->srtt_us > rtt", "p->srtt_us > rtt", "share"),
-        "whatever-the-window": (" || c->pending >= c->wnd_left", "", "share"),
+        "whatever-the-window": (" || buffered >= c->wnd_left", "", "share"),
+        "what-the-writer-has-counts": ("buffered >= c->wnd_left", "c->pending >= c->wnd_left", "share"),
         "one-round-trip": ("mps_min(2 * window * rtt", "mps_min(window * rtt", "share"),
         "its-own-rtt": ("rtt / p->srtt_us", "1", "share"),
         "windows-overflow": ("window = mps_min(mps_bytes(p->cwnd, p), MPS_SNDBUF_MAX)", "window = mps_bytes(p->cwnd, p)", "share"),
