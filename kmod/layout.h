@@ -116,6 +116,7 @@
 	F(tcp_sock, snd_cwnd)                     \
 	F(tcp_sock, snd_cwnd_stamp)               \
 	F(tcp_sock, snd_nxt)                      \
+	F(tcp_sock, snd_una)                      \
 	F(tcp_sock, write_seq)                    \
 	F(netns_ipv4, sysctl_tcp_wmem)            \
 	F(mptcp_ext, data_len)                    \
