@@ -318,5 +318,5 @@ static __always_inline __u32 choose(struct mptcp_sock *msk, struct mps_conn_stor
 
 MPS_ACCOUNTS(bpf_steer)
 
-MPS_SCHEDULER_CHOOSES(bpf_steer, "by rules and costs of paths, each connection its policy",
-		      MPS_COPIES_WITH(copy), choose, steer_plain, steer_thin, steer_redundant);
+MPS_SCHEDULER_CHOOSES(bpf_steer, "by rules and costs of paths, each connection its policy", ,
+		      choose, steer_plain, steer_thin, steer_redundant);

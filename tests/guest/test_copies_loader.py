@@ -142,7 +142,7 @@ def besides():
 
 
 # Of an idle path that measures its delay: by copies, whether data is copied or not.
-PROBES = ("bpf_auto", "bpf_thin")
+PROBES = ("bpf_auto", "bpf_steer", "bpf_thin")
 
 
 def test_no_clock_where_nobody_copies():
