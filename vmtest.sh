@@ -43,7 +43,7 @@ usage() {
 		  lint     formatters and linters
 		  format   formats C and Python as the linters want it
 		  fuzz     fuzz targets on this host: fuzz [--seconds N] [TARGET...], N seconds (10) for each,
-		           two at a time; an input that breaks something is named and kept
+		           one per CPU at a time; an input that breaks something is named and kept
 		  coverage how much of the decision functions and of the command's parsers the tests of the
 		           host run, and where that is kept (tests/covered.py)
 		  packages the Debian packages of another architecture, compiled on this one, and their
@@ -62,7 +62,7 @@ usage() {
 		  --virtual-time   a clock that counts instructions and skips idle time (always for demo
 		                   and bench): timings repeat whatever the host is doing; QEMU boots
 		                   such a guest without virtme-ng
-		  --timeout S      seconds that one guest may take
+		  --timeout S      seconds that one guest may take, a shell apart
 		  --brief          for test: what an hour has room for, as CI has it (tests/guest/sets.py)
 		  --memory MB      memory of the guest (2048)
 		  --no-build       uses what is built and installed already

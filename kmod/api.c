@@ -247,8 +247,8 @@ MSB_KFUNC int bpf_mptcp_expand_sndbuf(struct sock *ssk, unsigned int bytes)
  * of its kind is not, is given up at once, and what it owes goes to the others. Before that, where
  * it is quiet (below), there is one pass for copies. The core takes it
  * back with the first segment that arrives on it, and until then TCP tries it once a second. Not
- * where net.mptcp.stale_loss_cnt is 0. Meant for get_send; nothing is done twice. More than 10 s
- * count as 10 s.
+ * where net.mptcp.stale_loss_cnt is 0, or 255 and more. Meant for get_send; nothing is done twice.
+ * More than 10 s count as 10 s.
  *
  * 0: it is watched from now on. -EALREADY: it is. -ENOENT: there is but one subflow.
  * -EINVAL: no MPTCP socket. -ENOMEM: the next decision asks again.
@@ -264,8 +264,8 @@ MSB_KFUNC int bpf_mptcp_watch(struct sock *sk, unsigned int slack_us)
  * connection that is watched has a pass at that moment, as if it was asked for by
  * bpf_mptcp_request_retrans(). A path that lives is quiet at times: this is no more than a doubt.
  *
- * 1: it is. 0: it is not, @slack_us is 0, or net.mptcp.stale_loss_cnt is. -EINVAL: not an MPTCP
- * subflow.
+ * 1: it is. 0: it is not, @slack_us is 0, or net.mptcp.stale_loss_cnt keeps the watch off.
+ * -EINVAL: not an MPTCP subflow.
  */
 MSB_KFUNC int bpf_mptcp_is_quiet(struct sock *ssk, unsigned int slack_us)
 {

@@ -39,7 +39,8 @@ static struct tracepoint *msb_tcp_probe;
 /*
  * By name, not by address: a clock may be there before its scheduler, and a scheduler that was
  * unregistered, and whose clock is gone, lives on in its connections. Should another one have its
- * name by then, the clock that ticks finds no state of its own there. The rest of a name is zeros.
+ * name by then, the clock that ticks finds no state of its own there, but what it keeps of
+ * subflows. The rest of a name is zeros.
  */
 static bool msb_is_clock_of(const struct mptcp_sched_clock *clock,
 			    const struct mptcp_sched_ops *sched)

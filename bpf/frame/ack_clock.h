@@ -6,7 +6,8 @@
  * the retransmission timer is pushed out by every data-level acknowledgement.
  *
  * The bridge calls it for the connections of schedulers of this name (kmod/clock.c).
- * Those of an object that was unloaded have no state here, and are left alone.
+ * Those of an object that was unloaded have no state here, and are left alone; bpf_steer counts
+ * their bytes (frame/account.h).
  * Each request needs a segment that came in, so passes cannot call for each
  * other; it is made once per value of snd_una and subflow, or again after a
  * quarter of an RTT, when room or the outlook may have changed; the bridge adds

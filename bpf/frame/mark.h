@@ -43,7 +43,7 @@ static __always_inline void mps_note_pick(struct mps_subflow_store *s, const str
 	mps_add(s->counter, MPS_NR_SUBFLOW_COUNTERS, account - 1, 1);
 }
 
-/* A larger send buffer for it, where the writer waits for room: common/sndbuf.h. */
+/* A larger send buffer for it: common/sndbuf.h; when: mps_choose(). */
 static __always_inline void mps_expand_sndbuf(struct sock *ssk, __u32 bytes)
 {
 	if (bpf_ksym_exists(bpf_mptcp_expand_sndbuf) && ssk->sk_sndbuf < (int)bytes)

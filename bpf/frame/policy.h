@@ -82,7 +82,8 @@ struct mps_policy {
 	 */
 	bool busy;
 	/* All paths get all of the data: a loss holds nothing back, and a full window is no reason
-	 * to wait. The tunables min_room, queue_cap and penalise count as 0.
+	 * to wait. The tunables min_room, queue_cap and penalise count as 0. Nothing is passed
+	 * over (frame/over.h).
 	 */
 	bool everywhere;
 	/* The most that the tunable queue_cap counts as, where a connection's state tells. */

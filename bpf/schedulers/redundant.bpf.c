@@ -6,8 +6,8 @@
  * die. It costs as many times the bytes as there are paths. What arrives in the moment before
  * its copies are made has none, and a path that falls behind the first misses parts: with
  * --set overlap=64, and then --set batch_fragments=1, they do not, at the price of a round trip in
- * which nothing is sent, per batch or per fragment (up to 32 KB); before 7.3 that is so in any
- * case.
+ * which nothing is sent, per batch or per fragment (up to 32 KB). Before 7.3 a batch is one
+ * fragment, and with overlap=1 nothing waits for its end.
  * --set strict=0 copies only what is still the oldest data when its turn comes. The policy is in
  * include/policy/redundant.h.
  */
