@@ -128,7 +128,7 @@ def test_a_terminal_that_goes_takes_nothing_with_it(two_paths, _shared, tmp_path
         t.process.send_signal(signal.SIGSTOP)
         with connection(lab.endpoints()) as conn:
             lab.server.scheduler = "bpf_ecf"
-            download(conn, 40 * SIZE).finish().acknowledged()
+            download(conn, 80 * SIZE).finish().acknowledged()
         t.hang_up()
         t.process.send_signal(signal.SIGCONT)
         assert t.process.wait(FAR) == 0
