@@ -97,7 +97,9 @@ def test_it_is_enough_that_one_kernel_runs_it(tmp_path):
 def test_what_needs_a_kernel_that_is_made_is_excused(tmp_path, name):
     """For the reason that its tests have, and no other."""
     reason = EXCUSED[name]
-    assert "made.skip_for_want(made." in (TOP / f"tests/guest/test_{name}.py").read_text()
+    constant = {made.API: "API", made.FAULTS: "FAULTS"}[reason]
+    skips = f"made.skip_for_want(made.{constant})"
+    assert skips in (TOP / f"tests/guest/test_{name}.py").read_text()
     text = MODULE.replace("known", reason).replace("kernel lacks everything", reason)
     found = results(tmp_path, "new", f"test_{name}", text)
     assert told(found) == (0, ["skipped: 0 of 4 tests on every kernel, 2 excused"])
@@ -110,6 +112,7 @@ def test_what_needs_a_kernel_that_is_made_is_excused(tmp_path, name):
 def test_and_on_that_kernel_it_is_a_failure(reason):
     flavours = {f for f in made.MADE_FOR if reason in made.MADE_FOR[f]}
     build = (TOP / "tests/native/build.sh").read_text()
+    assert 'echo "-mptcp-$flavour" >' in (TOP / "tests/native/source.sh").read_text()
     for flavour in made.MADE_FOR:
         assert f"{flavour})" in build or f"{flavour} |" in build
         expected = AssertionError if flavour in flavours else pytest.skip.Exception

@@ -65,7 +65,7 @@ remove() {
 
 # Runs a command in namespaces of its own, which end with it, and with this script, however that ends.
 while_we_live() {
-	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child --propagation slave -- "$@"
+	setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child --mount-proc --propagation slave -- "$@"
 }
 
 make_root() {
@@ -83,9 +83,7 @@ make_root() {
 	else
 		say "making a Debian root with the tool chain and two kernels (2 to 10 minutes; build/log/root.log has more) ..."
 	fi
-	# shellcheck disable=SC2016
-	if ! ARCHITECTURE=$architecture while_we_live sh -euc 'mount -t proc proc /proc; exec "$@"' sh \
-		bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
+	if ! ARCHITECTURE=$architecture while_we_live bash tests/vm/root.sh "$root.new" >"$log/root.log" 2>&1 </dev/null; then
 		tail -n 20 "$log/root.log" | sed 's/^/  /' >&2
 		! grep -qE 'Could not (resolve|connect)|Temporary failure|Unable to connect' "$log/root.log" ||
 			die "no network for apt (MIRROR= names another Debian archive)"
