@@ -2,7 +2,10 @@
 /*
  * Which retransmission pass is it? The core calls get_retrans once per fragment and does not
  * say whether the call is the first of a pass, nor who the pass is for. Both are kept in bits of
- * the connection that the core does not use: a probe where a pass begins resets one of them.
+ * the connection that the core does not use: a probe where a pass begins resets one of them, and
+ * the other where the timer has fired, since it wants data repaired, whoever else asked. Later
+ * nobody can tell: the pass starts the timer anew before it calls get_retrans
+ * (__mptcp_clean_una()).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,8 +27,10 @@ static int msb_pass_begins(struct kprobe *kp, struct pt_regs *regs)
 	clear_bit(MSB_IN_PASS, msb_flags(msk));
 #ifdef MSB_HAVE_REQUEST
 	/* __mptcp_retrans(sk, requested) */
-	if ((u8)regs_get_kernel_argument(regs, 1))
-		set_bit(MSB_PASS_ASKED, msb_flags(msk));
+	assign_bit(MSB_PASS_ASKED, msb_flags(msk), (u8)regs_get_kernel_argument(regs, 1));
+#else
+	if (!msb_rtx_timer_runs(msk))
+		clear_bit(MSB_PASS_ASKED, msb_flags(msk));
 #endif
 	return 0;
 }
@@ -51,7 +56,6 @@ void msb_forget_passes(void)
 	unregister_kprobe(&msb_pass_probe);
 }
 
-/* The timer that has fired meanwhile wants data repaired, whoever else asked. */
 int msb_retrans_pass(struct sock *sk)
 {
 	struct mptcp_sock *msk = (struct mptcp_sock *)sk;
@@ -62,9 +66,7 @@ int msb_retrans_pass(struct sock *sk)
 	flags = msb_flags(msk);
 	if (test_and_set_bit(MSB_IN_PASS, flags))
 		return MPTCP_PASS_NEXT;
-	if (test_and_clear_bit(MSB_PASS_ASKED, flags) && msb_rtx_timer_runs(msk))
-		return MPTCP_PASS_ASKED;
-	return 0;
+	return test_and_clear_bit(MSB_PASS_ASKED, flags) ? MPTCP_PASS_ASKED : 0;
 }
 
 /*

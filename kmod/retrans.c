@@ -132,8 +132,8 @@ void msb_begin_pass(struct sock *sk)
 		return;
 	/* before the worker, which the connection's lock keeps from running */
 	due = msb_round_is_due(msk);
+	assign_bit(MSB_PASS_ASKED, msb_flags(msk), !due);
 	if (!due) {
-		set_bit(MSB_PASS_ASKED, msb_flags(msk));
 		list_for_each(pos, head) msb_forgive_round(msb_subflow_of(pos));
 	}
 	WRITE_ONCE(*msb_last_pass(sk), (u32)jiffies);

@@ -36,6 +36,7 @@ _attach = _declare("bpf_program__attach", _ptr, _ptr)
 _pin = _declare("bpf_link__pin", _int, _ptr, _text)
 _detach = _declare("bpf_link__destroy", _int, _ptr)
 _lookup = _declare("bpf_map_lookup_elem", _int, _int, _ptr, _ptr)
+_update = _declare("bpf_map_update_elem", _int, _int, _ptr, _ptr, ctypes.c_uint64)
 _next_link = _declare("bpf_link_get_next_id", _int, ctypes.c_uint32, _ptr)
 _next_prog = _declare("bpf_prog_get_next_id", _int, ctypes.c_uint32, _ptr)
 _prog_fd = _declare("bpf_prog_get_fd_by_id", _int, ctypes.c_uint32)
@@ -110,6 +111,9 @@ class Object:
     def __exit__(self, *_):
         self.close()
 
+    def detach_last(self):
+        _detach(self.links.pop())
+
     def detach(self):
         for link in self.links:
             _detach(link)
@@ -159,6 +163,13 @@ class Object:
         fd = _map_fd(dict(self._maps())[name])
         assert not _lookup(fd, ctypes.byref(kind(key)), value), f"{name}[{key}]"
         return list(value) if words > 1 else value[0]
+
+    def put(self, name, key, value):
+        """A word of an array."""
+        fd = _map_fd(dict(self._maps())[name])
+        assert not _update(
+            fd, ctypes.byref(ctypes.c_uint32(key)), ctypes.byref(ctypes.c_uint64(value)), 0
+        ), name
 
     def keys(self, name):
         fd = _map_fd(dict(self._maps())[name])

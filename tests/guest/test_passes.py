@@ -8,7 +8,7 @@ from lab import Path, until
 from libbpf import Object
 from traffic import connection, upload
 
-PASSES, WITH_CALLS, FIRST, NEXT, ASKED, GRANTED = range(6)
+PASSES, WITH_CALLS, FIRST, NEXT, ASKED, GRANTED, DEAF = range(7)
 SIZE = 1 << 20
 
 
@@ -72,3 +72,25 @@ def test_who_asked_is_told(watched):
     assert 0 < dead[ASKED] <= dead[GRANTED], dead
     assert dead[FIRST] == dead[WITH_CALLS], dead
     assert dead[FIRST] - dead[ASKED] > alive[FIRST] - alive[ASKED], (alive, dead)
+
+
+def test_what_was_asked_for_before_is_forgotten(watched):
+    """A pass on request that nobody asked about leaves nothing to the timer's behind it."""
+    lab, loaded = watched
+    loaded.put("counts", DEAF, 1)
+    loaded.attach("clock")
+    with connection(lab) as conn:
+        upload(conn, SIZE // 4).finish().acknowledged()
+        granted = quiet(loaded)[GRANTED]
+        loaded.detach_last()
+        loaded.put("counts", DEAF, 0)
+        with lab.outage(1, "loss") as (kill, revive):
+            sending = upload(conn, SIZE)
+            sending.reached(0.1)
+            kill()
+            sending.finish().acknowledged()
+            revive()
+            found = quiet(loaded)
+    assert granted > 0
+    assert found[FIRST] == found[WITH_CALLS] > 0, found
+    assert found[ASKED] == 0, found

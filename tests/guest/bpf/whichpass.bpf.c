@@ -11,7 +11,7 @@ char _license[] SEC("license") = "GPL";
 
 #define BPF_MAP_TYPE_ARRAY 2
 
-enum { PASSES, WITH_CALLS, FIRST, NEXT, ASKED, GRANTED, NR_COUNTS };
+enum { PASSES, WITH_CALLS, FIRST, NEXT, ASKED, GRANTED, DEAF, NR_COUNTS };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -87,9 +87,22 @@ static __always_inline int t_passes_send(struct mptcp_sock *msk)
 	return mark(msk, false);
 }
 
+/* Does it ask for nothing, and say so to nobody? What the bridge knows of a pass stays with it. */
+static bool is_deaf(void)
+{
+	__u32 key = DEAF;
+	__u64 *value = bpf_map_lookup_elem(&counts, &key);
+
+	return value && *value;
+}
+
 static __always_inline int t_passes_retrans(struct mptcp_sock *msk)
 {
-	const int pass = bpf_mptcp_retrans_pass((struct sock *)msk);
+	int pass;
+
+	if (is_deaf())
+		return -EAGAIN;
+	pass = bpf_mptcp_retrans_pass((struct sock *)msk);
 
 	if (!called)
 		count(WITH_CALLS);
