@@ -137,7 +137,7 @@ static void msb_on_state(void *unused, const struct sock *sk, const int before, 
 	if ((state != TCP_FIN_WAIT1 && state != TCP_LAST_ACK) || !msb_is_mptcp_sock(sk))
 		return;
 	rcu_read_lock();
-	if (msb_has_clock(msk) && !msb_has_unsent(msk) && msb_holds_back(msk))
+	if (msb_is_served(msk) && msb_has_clock(msk) && !msb_has_unsent(msk) && msb_holds_back(msk))
 		msb_queue_push((struct sock *)sk);
 	rcu_read_unlock();
 }

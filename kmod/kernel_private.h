@@ -113,6 +113,9 @@ int msb_register_clock(void);
 bool msb_has_clock(const struct mptcp_sock *msk);
 struct tracepoint *msb_find_tracepoint(const char *name);
 
+/* restart.c: has it a scheduler of BPF, or did a program ask something for it? */
+bool msb_is_served(struct mptcp_sock *msk);
+
 /* ops.c */
 int msb_reg(void *kdata, struct bpf_link *link);
 void msb_unreg(void *kdata, struct bpf_link *link);

@@ -57,6 +57,13 @@ int msb_restart_once(struct sock *ssk)
 	return err;
 }
 
+bool msb_is_served(struct mptcp_sock *msk)
+{
+	const struct mptcp_sched_ops *sched = msb_sched(msk);
+
+	return test_bit(MSB_ONCE, msb_flags(msk)) || (sched && sched->owner == BPF_MODULE_OWNER);
+}
+
 #ifdef MSB_SECOND_ARGUMENT
 
 /* Under the lock of the subflow, which has nothing in flight. */
@@ -72,10 +79,8 @@ static bool msb_has_restarted(const struct sock *ssk)
 static bool msb_restarts_once(const struct sock *ssk)
 {
 	struct mptcp_sock *msk = msb_conn_of(ssk);
-	const struct mptcp_sched_ops *sched = msk ? msb_sched(msk) : NULL;
 
-	return msk &&
-	       (test_bit(MSB_ONCE, msb_flags(msk)) || (sched && sched->owner == BPF_MODULE_OWNER));
+	return msk && msb_is_served(msk);
 }
 
 /* tcp_cwnd_restart(sk, delta): that many jiffies without anything sent. Without preemption. */

@@ -280,14 +280,15 @@ void BPF_PROG(reinject, struct sock *sk, const struct sk_buff *skb)
 		return;
 	subflow = bpf_core_cast(tp->inet_conn.icsk_ulp_data, struct mptcp_subflow_context);
 	msk = bpf_core_cast(subflow->conn, struct mptcp_sock);
+	/* before there is anything to copy: the bridge pushes short ends of those at their close */
+	if (bpf_ksym_exists(bpf_mptcp_restart_once))
+		bpf_mptcp_restart_once(sk);
 	if (!nothing_fresh(msk))
 		return;
 	m = bpf_sk_storage_get(&mps_memory, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	/* the TCP header is where the data of the packet begins; its acknowledgement */
 	if (!m || bpf_probe_read_kernel(&news.ack, sizeof(news.ack), skb->data + 8))
 		return;
-	if (bpf_ksym_exists(bpf_mptcp_restart_once))
-		bpf_mptcp_restart_once(sk);
 	count(ns, MPS_R_LOOKS);
 	una = (__u32)msk->snd_una;
 	news.tp = tp;

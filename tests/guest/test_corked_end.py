@@ -9,6 +9,7 @@ import time
 import pytest
 from cells import bench_lab, netlab
 from command import ok
+from lab import run
 from traffic import IPPROTO_MPTCP, connection, info, random_bytes
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
@@ -29,6 +30,7 @@ CLOSES = {
 }
 # What keeps TCP from sending it: the cork, or Nagle's rule.
 HELD = "cork", "nagle"
+ELSEWHERE = "elsewhere"
 OPTIONS = {"cork": socket.TCP_CORK, "nodelay": socket.TCP_NODELAY}
 
 
@@ -66,6 +68,10 @@ def in_lab(paths, name, *how, protocol=IPPROTO_MPTCP):
         with connection(lab, protocol) as conn:
             if protocol == IPPROTO_MPTCP:
                 assert info(conn.server).extra_subflows == len(paths) - 1
+            if name == "default --reinject":
+                # the program that serves it has seen a segment then
+                conn.client.sendall(b"?")
+                assert conn.server.recv(1) == b"?"
             return seconds(conn, *how)
 
 
@@ -121,8 +127,21 @@ def of_the_default(size, held, plain):
     return taken
 
 
+@pytest.fixture(params=[False, True], ids=["alone", "another_namespace_opted_in"])
+def elsewhere(request):
+    """Is there a namespace that has early copies?"""
+    if not request.param:
+        yield
+        return
+    run("ip", "netns", "add", ELSEWHERE)
+    ok("use", "default", "--reinject", "--netns", ELSEWHERE)
+    yield
+    ok("use", "default", "--netns", ELSEWHERE)
+    run("ip", "netns", "del", ELSEWHERE)
+
+
 @pytest.mark.parametrize("size", SIZES)
-def test_the_control(size, plain):
+def test_the_control(size, plain, elsewhere):
     """The kernel's default waits for TCP's timer."""
     taken, tcp = of_the_default(size, "cork", plain)
     assert taken > tcp + 0.1
