@@ -63,7 +63,8 @@ usage() {
 		                   and bench): timings repeat whatever the host is doing; QEMU boots
 		                   such a guest without virtme-ng
 		  --timeout S      seconds that one guest may take, a shell apart
-		  --brief          for test: what an hour has room for, as CI has it (tests/guest/sets.py)
+		  --brief[=TURN]   for test: what an hour has room for, as CI has it: a third of the tests, the
+		                   commit's or that TURN, 1 to 3 (tests/guest/sets.py)
 		  --memory MB      memory of the guest (2048)
 		  --no-build       uses what is built and installed already
 		  --slow N         factor on the time limits of tests, for a kernel that takes longer
@@ -90,6 +91,12 @@ usage_error() {
 
 say() {
 	printf '[%4d s] %s\n' $((SECONDS - started)) "$*" >&2
+}
+
+# A brief run has a third of the tests, and the next commit's run the next third.
+turns=3
+turn_of_commit() {
+	echo $(($(git rev-list --count HEAD 2>/dev/null || echo 0) % turns + 1))
 }
 
 # For results: the root cannot see a work tree's repository elsewhere.
@@ -167,7 +174,9 @@ while [ $# -gt 0 ]; do
 		;;
 	--debug) debug=1 ;;
 	--patches) patches=1 ;;
-	--brief) brief=(--brief) ;;
+	--brief) brief=("--brief=$(turn_of_commit)") ;;
+	--brief=[1-"$turns"]) brief=("$1") ;;
+	--brief=*) usage_error "--brief= takes a turn, 1 to $turns" ;;
 	--virtual-time) virtual=(--virtual-time) ;;
 	--no-build) want_build=0 ;;
 	--) shift; arguments+=("$@"); break ;;

@@ -12,7 +12,7 @@ import pytest
 from command import Shared, builtin, sched
 from containers import storage
 from lab import SLOW, Lab, Netns, run
-from sets import SETS, brief, part_of, set_of
+from sets import SETS, TURNS, brief, part_of, set_of
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -48,7 +48,13 @@ def pytest_addoption(parser):
         metavar="SET,...",
         help="; ".join(f"{name}: {what}" for name, what in SETS.items()),
     )
-    parser.addoption("--brief", action="store_true", help="what an hour has room for")
+    parser.addoption(
+        "--brief",
+        type=int,
+        choices=range(1, TURNS + 1),
+        metavar="TURN",
+        help="what an hour has room for: one of the shares that all tests are in",
+    )
 
 
 def limit_of(item):
@@ -65,8 +71,9 @@ def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("sets").split(",")
     assert set(wanted) <= set(SETS), wanted
     chosen = [i for i in items if set_of(i) in wanted]
-    if config.getoption("brief"):
-        chosen = list(brief(chosen))
+    turn = config.getoption("brief")
+    if turn:
+        chosen = list(brief(chosen, turn))
     part = set(part_of(chosen, mine - 1, parts))
     config.hook.pytest_deselected(items=[i for i in items if i not in part])
     last = [i for i in items if i in part and i.get_closest_marker("last")]

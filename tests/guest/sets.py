@@ -2,7 +2,7 @@
 """Which of the guest's tests run where: on which of several kernels, and which in a brief run.
 
 A run on one kernel has all of them but those that need a browser. Where several kernels are tested, each test runs on those that
-have a say in it. A brief run, as CI's, has room for an hour: it spends that on what is different.
+have a say in it. A brief run, as CI's, has room for an hour: it spends that on what is different, and has the rest by turns.
 """
 
 import zlib
@@ -35,7 +35,11 @@ AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outa
 # on the first, and all others are tested on the last. What the verifier says is each kernel's own.
 FOR_ALL = ("bpf_minrtt", "bpf_redundant", "bpf_cfs", "bpf_steer")
 
-# A brief run has this many variants of a test, ...
+# A brief run has one of so many shares of all tests, and the next commit has the next (vmtest.sh), ...
+TURNS = 3
+# ... but these, which each has: what breaks first with another kernel, or where the project is installed.
+EVERY_TURN = "every_scheduler packages registration unload"
+# Of a test it has this many variants, ...
 VARIANTS = 2
 # ... and all of them in these modules, where one takes less than a second or two.
 CHEAP_VARIANTS = "apply errors inputs names steer verifier"
@@ -90,14 +94,21 @@ def name_of(item):
     return f"{module_of(item)}::{getattr(item, 'originalname', item.name)}"
 
 
-def brief(items):
+def has_turn(name, turn):
+    """Of a test, `module::function`; turn: 1 to TURNS"""
+    return name.partition("::")[0] in EVERY_TURN.split() or (
+        zlib.crc32(name.encode()) % TURNS == turn - 1
+    )
+
+
+def brief(items, turn):
     """Some variants of each test; which ones is the test's own, so that all of them have their turn."""
     tests = {}
     for item in items:
         tests.setdefault(name_of(item), []).append(item)
     for name, variants in tests.items():
         count, module = len(variants), name.partition("::")[0]
-        if name in NOT_IN_BRIEF:
+        if name in NOT_IN_BRIEF or not has_turn(name, turn):
             continue
         if count <= VARIANTS or module in CHEAP_VARIANTS.split():
             yield from variants

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The drivers that the host tests share; needs cc and nothing else."""
 
+import zlib
+
 import headers
 import hostlib
 import packages
@@ -12,6 +14,23 @@ ACROSS = "test_deb_across.py"
 
 def pytest_addoption(parser):
     parser.addoption("--across", metavar="ARCHITECTURE", help=f"runs {ACROSS}")
+    parser.addoption("--mutants", metavar="I/N", help="of the mutants the I-th of N shares")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mutants show what the tests are worth, and take a compiler each: CI has them by turns."""
+    share = config.getoption("mutants")
+    if not share:
+        return
+    mine, shares = map(int, share.split("/"))
+    out = [
+        item
+        for item in items
+        if item.path.stem.endswith("mutants")
+        and zlib.crc32(item.name.encode()) % shares != mine - 1
+    ]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [item for item in items if item not in set(out)]
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -56,8 +56,15 @@ def test_every_module_of_the_guests_is_found(marks):
     assert collected("-m", marks)
 
 
-def test_a_brief_run_has_every_test_but_those_that_are_named():
-    full, brief = variants(collected()), variants(collected("--brief"))
+@pytest.fixture(scope="module")
+def turns():
+    """The tests of each brief run."""
+    return [collected(f"--brief={turn + 1}") for turn in range(sets.TURNS)]
+
+
+def test_brief_runs_have_every_test_but_those_that_are_named(turns):
+    full, each = variants(collected()), [variants(tests) for tests in turns]
+    brief = {name: count for tests in each for name, count in tests.items()}
     assert set(sets.NOT_IN_BRIEF) | set(sets.NOT_IN_BRIEF.values()) <= set(full), (
         "a name that moved"
     )
@@ -68,13 +75,29 @@ def test_a_brief_run_has_every_test_but_those_that_are_named():
         assert count == min(full[name], limit), name
 
 
-def test_two_parts_have_each_test_once():
-    halves = collected("--brief", "--share", "1/2"), collected("--brief", "--share", "2/2")
-    assert sorted(halves[0] + halves[1]) == sorted(collected("--brief"))
+def test_each_test_has_one_turn_or_all(turns):
+    """Which are about as long."""
+    for name in set().union(*map(variants, turns)):
+        every = name.partition("::")[0] in sets.EVERY_TURN.split()
+        assert sum(name in variants(tests) for tests in turns) == (sets.TURNS if every else 1), name
+    counts = [len(variants(tests)) for tests in turns]
+    assert max(counts) < 1.25 * min(counts), counts
+
+
+def test_vmtest_knows_how_many_turns_there_are():
+    assert f"\nturns={sets.TURNS}\n" in (TOP / "vmtest.sh").read_text()
+
+
+def test_two_parts_have_each_test_once(turns):
+    halves = (
+        collected("--brief=1", "--share", "1/2"),
+        collected("--brief=1", "--share", "2/2"),
+    )
+    assert sorted(halves[0] + halves[1]) == sorted(turns[0])
 
 
 def test_words_of_sets_are_modules():
-    lists = sets.OF_THE_COMMAND, sets.OF_A_POLICY, sets.AGAIN, sets.CHEAP_VARIANTS
+    lists = sets.OF_THE_COMMAND, sets.OF_A_POLICY, sets.AGAIN, sets.CHEAP_VARIANTS, sets.EVERY_TURN
     words = [word for text in lists for word in text.split()]
     gone = [w for w in words if not (TOP / f"tests/guest/test_{w}.py").exists()]
     assert not gone

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """vmtest.sh asks for what it needs: root, by sudo where there is one, and says it where there is none."""
 
+import contextlib
 import fcntl
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,13 @@ def test_brief_is_for_all_tests():
         assert "--brief is for all tests" in done.stderr
 
 
+@pytest.mark.parametrize("turn", ["0", "4", "", "two"])
+def test_brief_has_a_turn(turn):
+    done = vmtest("test", f"--brief={turn}")
+    assert done.returncode == 2
+    assert "--brief= takes a turn, 1 to 3" in done.stderr
+
+
 @pytest.mark.parametrize("words", [["demo", "--patches"], ["native", "--patches", "--debug"]])
 def test_patches_are_for_native_alone(words):
     done = vmtest(*words)
@@ -150,11 +159,15 @@ def test_a_test_that_no_file_of_its_name_has():
     assert "has test_steer.py with test_nosuch" in done.stderr
 
 
-def with_part(part, build, words, check=True):
+def in_part(part, build, words):
     """With the functions of tests/vm/PART.sh."""
     given = f'build=$0; say() {{ echo "$*" >&2; }}; . tests/vm/{part}.sh; {words}'
+    return ["bash", "-euc", given, build]
+
+
+def with_part(part, build, words, check=True):
     return subprocess.run(
-        ["bash", "-euc", given, build],
+        in_part(part, build, words),
         cwd=TOP,
         capture_output=True,
         text=True,
@@ -193,6 +206,37 @@ def test_a_second_run_of_all_tests_waits(tmp_path):
     assert done.returncode == 1 and done.stdout == ""
     assert "waiting for another test run" in done.stderr
     assert of_guests(tmp_path, words).stdout == "begun\n"
+
+
+def gets_lock(file, seconds=20):
+    for _ in range(seconds * 10):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_new_root_waits_for_guests_that_have_yet_to_read_the_old_one(tmp_path):
+    """They wait until nobody builds."""
+    words = 'exec 9>"$build/.lock"; flock 9; wait_for_guests; echo alone'
+    with open(tmp_path / ".in-use", "w") as used, open(tmp_path / ".lock", "w") as building:
+        fcntl.flock(used, fcntl.LOCK_SH)
+        waits = subprocess.Popen(
+            in_part("root-and-build", tmp_path, words),
+            cwd=TOP,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert "waiting for guests" in waits.stderr.readline()
+            assert gets_lock(building)
+            fcntl.flock(used, fcntl.LOCK_UN)
+            fcntl.flock(building, fcntl.LOCK_UN)
+            assert waits.communicate(timeout=30)[0] == "alone\n"
+        finally:
+            waits.kill()
 
 
 def test_all_tests_begin_with_that():

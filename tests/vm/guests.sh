@@ -135,15 +135,12 @@ sets_of() {
 # queue_others: what is for the other lanes, a line each, "KERNEL NAME SETS PART"
 queue_others() {
 	local k i parts=2
-	[ ${#arguments[@]} -eq 0 ] || parts=1
-	# the first kernel's share is then too small for two guests
-	local first=$parts
-	[ ${#kernels[@]} -eq 1 ] || [ ${#brief[@]} -eq 0 ] || first=1
+	# what is left is then too little for two guests
+	[ ${#arguments[@]} -eq 0 ] && [ ${#brief[@]} -eq 0 ] || parts=1
 	# of those in real time one at once
 	for i in $(seq $parts); do
 		echo "${kernels[-1]} test-command-$i command $i/$parts"
-		[ "$i" -gt "$first" ] ||
-			echo "${kernels[0]} test-virtual-$i $(sets_of "${kernels[0]}") $i/$first"
+		echo "${kernels[0]} test-virtual-$i $(sets_of "${kernels[0]}") $i/$parts"
 	done
 	for k in "${kernels[@]:1}"; do
 		for i in $(seq $parts); do echo "$k test-virtual-$i $(sets_of "$k") $i/$parts"; done
@@ -212,8 +209,9 @@ do_test() {
 		# What runs in the background does not hear Ctrl-C.
 		trap 'kill "${beside[@]}"' EXIT
 	fi
+	[ ${#brief[@]} -eq 0 ] || say "of the tests turn ${brief[0]#*=} of $turns: ${brief[0]} repeats it"
 	say "host tests"
-	in_root make check-host </dev/null || status=$?
+	in_root make check-host MUTANTS="${brief[*]:+${brief[0]#*=}/$turns}" </dev/null || status=$?
 	for k in "${kernels[@]}"; do
 		guest_tests "$k" test "$(sets_of "$k" | sed 's/,command//')" 1/1 || status=$?
 	done

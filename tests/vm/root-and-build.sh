@@ -90,12 +90,28 @@ make_root() {
 		die "could not make the root (all of it: build/log/root.log)"
 	fi
 	echo "$want" >"$root.new/.recipe"
-	# Guests that run from the old one come to their end first.
-	exec 8>"$build/.in-use"
-	flock -n 8 || { say "waiting for guests that use the old root ..."; flock 8; }
-	remove "$root"
-	mv "$root.new" "$root"
+	wait_for_guests
+	if [ "$(cat "$root.new/.recipe" 2>/dev/null)" = "$want" ]; then
+		remove "$root"
+		mv "$root.new" "$root"
+	fi
 	exec 8>&-
+	# somebody else may have made one meanwhile
+	make_root
+}
+
+# Guests that run from the old root come to their end first. Some have yet to read it, for which they wait until
+# nobody builds (image.py): so we do not while we wait for them.
+wait_for_guests() {
+	exec 8>"$build/.in-use"
+	! flock -n 8 || return 0
+	say "waiting for guests that use the old root ..."
+	while
+		flock -u 9
+		sleep 1
+		flock 9
+		! flock -n 8
+	do :; done
 }
 
 # Runs a command inside the root, with the project at /src: nothing of it stays behind.
