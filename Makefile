@@ -14,7 +14,7 @@
 # make compile-commands     build/compile_commands.json, by which clangd knows BPF and user-space files
 # make coverage             what the tests run of the decision functions and the parsers; takes clang's runtime
 # make results              which committed results are older than the code that they measure
-# make clean                removes what was built, but no root and no kernel
+# make clean                removes what was built, but no root, no kernel, and no corpus of the fuzzers
 # V=1 shows the commands.
 
 # The version's one place is kmod/dkms.conf, since DKMS reads it as plain text.
@@ -144,6 +144,8 @@ $(B)/compile_commands.json: contrib/compile_commands.py Makefile $(wildcard */*.
 	$(Q)$(PYTHON) $< $@ $(EDITOR_SEES)
 
 clean:
-	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/deb $(B)/dkms \
-		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/fuzz $(B)/coverage $(B)/mptcp-sched $(EXPORTER) \
+	$(Q)rm -rf $(B)/bpf $(B)/loader $(B)/man $(B)/completion $(B)/dist $(B)/dkms \
+		$(B)/deb $(wildcard $(B)/deb-*) $(B)/rpm $(B)/arch \
+		$(B)/kmod $(B)/bench $(B)/tests $(B)/host $(B)/coverage $(B)/mptcp-sched $(EXPORTER) \
+		$(filter-out $(B)/fuzz/corpus,$(wildcard $(B)/fuzz/*)) \
 		$(B)/compile_commands.json

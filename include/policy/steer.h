@@ -138,8 +138,8 @@ static __always_inline void mps_steer_spare_probe(struct mps_path *p)
 }
 
 /*
- * Copies wait until all is assigned, in these modes: so does what may take a fragment from the
- * path that was chosen (common/fragment.h), and shares count what that one was given.
+ * In these modes what may take a fragment from the path that was chosen (common/fragment.h) waits
+ * until all is assigned: shares count what that one was given, and copies are of the end.
  */
 static __always_inline bool mps_steer_tail(__u32 mode)
 {
