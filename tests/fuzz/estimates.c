@@ -67,8 +67,13 @@ static void windows(struct draw *d, const struct mps_conn *c)
 			claim(q->cwnd == p->cwnd, "the fastest has all of its own");
 	}
 	claim(found == changed, "as many as it says");
-	for (i = 0; i < c->nr_paths; i++)
-		claim(mps_sndbuf_share(c, i) <= 1U << 30, "a buffer has its bound");
+	for (i = 0; i < c->nr_paths; i++) {
+		const __u64 buffered = draw_up_to(d, UINT32_MAX);
+		const __u32 share = mps_sndbuf_share(c, i, buffered);
+
+		claim(share <= 1U << 30, "a buffer has its bound");
+		claim(!share || buffered < c->wnd_left, "none beyond the peer's window");
+	}
 }
 
 static void stores(struct draw *d, struct mps_subflow_store *s, const struct mps_path *p,
