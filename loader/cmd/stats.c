@@ -114,8 +114,10 @@ static double now_s(void)
 static enum screen_event wait_until(double when)
 {
 	const double left = when - now_s();
+	const enum screen_event event = screen_wait(left > 0 ? left : 0);
 
-	return screen_wait(left > 0 ? left : 0);
+	/* where drawing takes as long as until the next key, there is always one */
+	return event == SCREEN_CHANGED && now_s() >= when ? SCREEN_TIME : event;
 }
 
 static enum exit_code watch(struct stats *skel, const struct netns *only, const struct args *args)
@@ -136,7 +138,7 @@ static enum exit_code watch(struct stats *skel, const struct netns *only, const 
 		if (ret != EX_OK)
 			break;
 		show(&now, before.reading.when > 0 ? &before : NULL, only, args);
-		/* a key that is held down does not put it off */
+		/* which a key that is held down does not put off */
 		if (event == SCREEN_TIME)
 			next = now_s() + args->watch;
 	}
