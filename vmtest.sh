@@ -63,8 +63,8 @@ usage() {
 		                   and bench): timings repeat whatever the host is doing; QEMU boots
 		                   such a guest without virtme-ng
 		  --timeout S      seconds that one guest may take, a shell apart
-		  --brief[=TURN]   for test: what an hour has room for, as CI has it: a third of the tests, the
-		                   commit's or that TURN, 1 to 3 (tests/guest/sets.py)
+		  --brief[=TURN]   for test: what an hour has room for, as CI has it: a quarter of the tests, the
+		                   commit's or that TURN, 1 to 4 (tests/guest/sets.py)
 		  --memory MB      memory of the guest (2048)
 		  --no-build       uses what is built and installed already
 		  --slow N         factor on the time limits of tests, for a kernel that takes longer
@@ -93,8 +93,8 @@ say() {
 	printf '[%4d s] %s\n' $((SECONDS - started)) "$*" >&2
 }
 
-# A brief run has a third of the tests, and the next commit's run the next third.
-turns=3
+# A brief run has a quarter of the tests, and the next commit's run the next quarter.
+turns=4
 turn_of_commit() {
 	echo $(($(git rev-list --count HEAD 2>/dev/null || echo 0) % turns + 1))
 }

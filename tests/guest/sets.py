@@ -36,7 +36,7 @@ AGAIN = "clock corked_end many_paths mptcpd namespaces no_sack out_of_sight outa
 FOR_ALL = ("bpf_minrtt", "bpf_redundant", "bpf_cfs", "bpf_steer")
 
 # A brief run has one of so many shares of all tests, and the next commit has the next (vmtest.sh), ...
-TURNS = 3
+TURNS = 4
 # ... but these, which each has: what breaks first with another kernel, or where the project is installed.
 EVERY_TURN = "every_scheduler packages registration unload"
 # Of a test it has this many variants, ...

@@ -100,11 +100,11 @@ def test_brief_is_for_all_tests():
         assert "--brief is for all tests" in done.stderr
 
 
-@pytest.mark.parametrize("turn", ["0", "4", "", "two"])
+@pytest.mark.parametrize("turn", ["0", "5", "", "two"])
 def test_brief_has_a_turn(turn):
     done = vmtest("test", f"--brief={turn}")
     assert done.returncode == 2
-    assert "--brief= takes a turn, 1 to 3" in done.stderr
+    assert "--brief= takes a turn, 1 to 4" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["demo", "--patches"], ["native", "--patches", "--debug"]])
