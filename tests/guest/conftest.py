@@ -11,7 +11,7 @@ import hygiene
 import pytest
 from command import Shared, builtin, sched
 from containers import storage
-from lab import SLOW, Lab, Netns, run
+from lab import PATIENCE, SLOW, STANDS_STILL, Lab, Netns, run
 from sets import SETS, TURNS, brief, part_of, set_of
 
 HERE = Path(__file__).resolve().parent
@@ -58,15 +58,17 @@ def pytest_addoption(parser):
 
 
 def limit_of(item):
-    """Seconds. Generous: a hang is meant, and the guest may share its CPUs."""
+    """Seconds. Generous: a hang is meant, and the guest may share its CPUs. More where the test says so."""
     steps = item.config.getoption("random_steps") if item.path.name == "test_random.py" else 0
-    return max(600, 20 * steps) * SLOW
+    own = item.get_closest_marker("timeout")
+    return max(600, 20 * steps, own.args[0] if own else 0) * SLOW
 
 
 @pytest.hookimpl(trylast=True)  # behind -m and -k
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        item.add_marker(pytest.mark.timeout(limit_of(item)))
+        # before the test's own, which has no factor
+        item.add_marker(pytest.mark.timeout(limit_of(item)), append=False)
     mine, parts = map(int, config.getoption("share").split("/"))
     wanted = config.getoption("sets").split(",")
     assert set(wanted) <= set(SETS), wanted
@@ -185,7 +187,7 @@ def leaves_nothing_behind(_shared):
     log = hygiene.KernelLog()
     yield
     # The kernel frees sockets, namespaces and links behind the caller's back.
-    deadline = time.monotonic() + 10 * SLOW
+    deadline = time.monotonic() + 10 * SLOW * PATIENCE
     while (left := hygiene.leftovers(_shared)) and time.monotonic() < deadline:
         time.sleep(0.1)
     bad = hygiene.complaints(log.lines())
@@ -205,7 +207,8 @@ def none_loaded(_shared):
 @pytest.fixture
 def both_loaded(_shared):
     """Without copies, so that where bytes go is the policy's choice and nothing else."""
-    _shared.need("bpf_minrtt", "bpf_ecf", values=("copy=0", "penalise=0"))
+    values = ("copy=0", "penalise=0", STANDS_STILL)
+    _shared.need("bpf_minrtt", "bpf_ecf", values=values)
     return ("bpf_minrtt", "bpf_ecf")
 
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 # How many times as long as usual things may take: on a kernel that watches each step
 SLOW = int(os.environ.get("VM_SLOW", "1"))
 PATIENCE = 4
+# With `--set`: all paths of a guest that stands still for a moment look silent to it.
+STANDS_STILL = "silence=0"
 SERVICE = {4: "10.99.0.1", 6: "fd99::1"}
 
 

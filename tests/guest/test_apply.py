@@ -334,7 +334,6 @@ def cgroup():
     CGROUP_DIR.rmdir()
 
 
-@pytest.mark.timeout(400)
 def test_the_units_system_calls_are_enough(conf, net, tmp_path, cgroup):
     """What apply calls: to load, to load anew, to set, to steer."""
     text = f"[load]\nbpf_minrtt = %s\n[netns]\n{net.name} = bpf_minrtt\n"

@@ -83,6 +83,12 @@ def check_counted(lab, name, words=None):
     assert sent == SIZES[name]
 
 
+def is_answered_for(container):
+    """podman's answer, for which the command waits ten seconds."""
+    done = sched("--json", "stats", "--container", container)
+    return done.code == 0 or "no answer within" not in done.error["reason"]
+
+
 def test_two_containers_by_annotation(two, runtimes, none_loaded, configured):
     configured("[containers]\nload = bpf_minrtt bpf_ecf\n")
     with contextlib.ExitStack() as stack:
@@ -99,7 +105,6 @@ def test_two_containers_by_annotation(two, runtimes, none_loaded, configured):
         assert len(ok("stats", "--all")["connections"]) == 2
 
 
-@pytest.mark.timeout(400)
 def test_two_containers_of_podman(two, podman, both_loaded):
     """Podman reads the installed hook's file by itself."""
     with contextlib.ExitStack() as stack:
@@ -119,10 +124,10 @@ def test_two_containers_of_podman(two, podman, both_loaded):
         for lab, name in zip(two, SIZES, strict=True):
             assert lab.client.scheduler == name
             check_counted(lab, name)
+            until(lambda name=name: is_answered_for(f"p-{name}"), 30, "an answer of podman")
             check_counted(lab, name, ("--container", f"p-{name}"))
 
 
-@pytest.mark.timeout(400)
 def test_by_sysctl(two, runtimes, podman, both_loaded):
     """Without hook or command: what runtimes set by themselves, of what is loaded."""
     first, second = two
@@ -323,7 +328,6 @@ def test_a_container_with_a_bad_annotation_does_not_start(case, runtimes, both_l
         log.close()
 
 
-@pytest.mark.timeout(400)
 def test_podman_says_what_does_not_start(podman, both_loaded):
     log = KernelLog()
     done = podman.run(

@@ -10,7 +10,7 @@ import pytest
 import reader
 from command import available, ok, sched, stats, stats_of
 from conftest import TOP
-from lab import Path, run, until
+from lab import STANDS_STILL, Path, run, until
 from traffic import connection, info, token_of, upload
 
 EXAMPLE = "bpf_spill"
@@ -69,6 +69,7 @@ def test_the_worked_example(build, none_loaded, labs, tmp_path):
     said = shell(build, tmp_path, lab.client)
     assert EXAMPLE in available() and "no connection" in said
     assert lab.client.scheduler == EXAMPLE
+    ok("set", EXAMPLE, STANDS_STILL)
     with connection(lab) as conn:
         little, found = carried(lab, conn, 96 << 10)
         assert little == [96 << 10, 0], "below 128 KB the first subflow has all"

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import re
+import time
 
 import jsonschema
 import pytest
@@ -50,11 +51,12 @@ def test_the_documents_are_those_of_the_commands(labs, steer_loaded):
     lab = labs().endpoints()
     lab.client.scheduler = "bpf_steer"
     with exporter("--ui", "--interval", "60") as served, connection(lab) as conn:
+        # each document has a look of its own: the last one is old by then
         upload(conn, SIZE).finish().acknowledged()
-        served.text()
+        time.sleep(FRESH)
         first = document(served, "stats")
         upload(conn, SIZE).finish().acknowledged()
-        served.text()
+        time.sleep(FRESH)
         told = document(served, "stats")
         mine = ok("stats", "--netns", lab.client.name)["connections"]
         token = info(conn.client).token

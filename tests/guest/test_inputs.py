@@ -14,7 +14,7 @@ from lab import run
 from test_errors import state
 
 # Whoever waits for the other end of a FIFO waits for ever.
-SOON = ("timeout", "20")
+SOON = ("timeout", "120")
 # Whoever reads without an end is told so by the kernel, before the guest has nothing left.
 SMALL = (*SOON, "prlimit", "--as=400000000")
 # What fuzz targets found.

@@ -63,8 +63,8 @@ def test_who_asked_is_told(watched):
     with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
         upload(conn, SIZE // 4).finish().acknowledged()
         alive = quiet(loaded)
-        sending = upload(conn, SIZE // 2)
-        sending.reached(0.5)
+        sending = upload(conn, SIZE)
+        sending.reached(0.1)
         kill()
         sending.finish().acknowledged()
         revive()

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from cgroups import Cgroup
 from command import available, ok, sched, stats_of, total
+from lab import STANDS_STILL, run, until
 from lab import Path as Link
-from lab import run, until
 from tables import replace, steer
 from test_steer_option import name as name_mode
 from traffic import connection, download, info
@@ -133,7 +133,7 @@ def mostly_on(lab, conn, path):
 
 def test_steering_acts_on_an_open_connection(lab):
     """Each path is the standby once; what is sent is on the other."""
-    ok("load", "bpf_steer")
+    ok("load", "bpf_steer", "--set", STANDS_STILL)
     lab.server.scheduler = "bpf_steer"
     paths = [lab.local(i) for i in (1, 2)]
     steer("rule add mode active-standby")
@@ -194,7 +194,7 @@ def named(conn, size):
 
 def test_steering_by_all_that_rows_have(labs, tmp_path):
     """Each field of a rule, paths by three, shares, a cap, and what the application names."""
-    ok("load", "bpf_steer")
+    ok("load", "bpf_steer", "--set", STANDS_STILL)
     lab = labs(Link(8, 10), Link(4, 30, backup=True)).endpoints()
     lab.server.scheduler = "bpf_steer"
     with (

@@ -41,7 +41,7 @@ while left:
 # What is served was seen at most a second before, so perhaps before all that.
 until = time.monotonic() + 240
 text = ""
-while "mptcp_sched_path_bytes_sent_total{{" not in text and time.monotonic() < until:
+while "}} {SIZE}\\n" not in text and time.monotonic() < until:
     text = urllib.request.urlopen("{METRICS}", timeout=240).read().decode()
     time.sleep(1)
 print(text, end="")

@@ -136,7 +136,7 @@ def test_a_download(lab, name):
             now = stats_of(token, lab.server)
     told = traced.decisions()
     assert traced.tokens() == {token}
-    assert ended["lost"] == 0 and ended["seen"] == ended["shown"] == len(told) > 50
+    assert ended["lost"] == 0 and ended["seen"] == ended["shown"] == len(told) > 20
     assert {e["scheduler"] for e in told} == {name}
     assert {e["policy"] for e in told} <= {name.removeprefix("bpf_"), None}
     assert {e["netns"] for e in told} == {lab.server.name}
@@ -270,6 +270,15 @@ def test_without_glances(lab):
     assert counts == [len(glances), len(glances) - sum(glances)]
 
 
+def said_amid_uploads(process, conn):
+    """Until it has as many decisions as it wants: a busy guest decides about up to 64 KB at once."""
+    with concurrent.futures.ThreadPoolExecutor(1) as reader:
+        text = reader.submit(process.stdout.read)
+        while not text.done():
+            upload(conn, 1 << 20).finish()
+        return text.result()
+
+
 def test_text(lab):
     """One line per decision, and one per path where that is asked for.
 
@@ -282,8 +291,7 @@ def test_text(lab):
         assert process.stdout.readline().endswith("is traced\n")
         with connection(lab) as conn:
             token = token_of(conn.client)
-            upload(conn, 1 << 20).finish()
-            lines = process.stdout.read().splitlines()
+            lines = said_amid_uploads(process, conn).splitlines()
     print("\n".join(lines))
     number = r"\d+"
     assert re.fullmatch(rf"{token} is \S+ > \S+ in {lab.client.name}", lines[0])
@@ -308,8 +316,7 @@ def test_text_has_what_a_policy_measures(lab, _shared):
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().endswith("is traced\n")
         with connection(lab) as conn:
-            upload(conn, 1 << 20).finish()
-            text = process.stdout.read()
+            text = said_amid_uploads(process, conn)
     assert re.search(
         r"^    path \d .* rate [^ ].*  metric [1-9]\d*  [a-z_,]+$", text, re.MULTILINE
     ), text

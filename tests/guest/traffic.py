@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 
 from command import stats
-from lab import SLOW, until
+from lab import PATIENCE, SLOW, until
 
 IPPROTO_MPTCP = 262
 SOL_MPTCP = 284
@@ -63,7 +63,7 @@ def token_of(sock):
 def make_socket(net, family, protocol=IPPROTO_MPTCP):
     with net.inside():
         sock = socket.socket(FAMILY[family], socket.SOCK_STREAM, protocol)
-    sock.settimeout(60 * SLOW)
+    sock.settimeout(60 * SLOW * PATIENCE)
     return sock
 
 
@@ -84,7 +84,7 @@ class Connection:
         try:
             self.client.connect(listener.getsockname()[:2])
             self.server = listener.accept()[0]
-            self.server.settimeout(60 * SLOW)
+            self.server.settimeout(60 * SLOW * PATIENCE)
             self._greet(lab)
         except BaseException:
             self.abort()
