@@ -111,7 +111,7 @@ SH_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.sh' .c
 check-host:
 	$(Q)$(PYTHON) -c 'import pytest' 2>/dev/null || { echo 'make check-host: $(PYTHON) has no pytest:' \
 		'install python3-pytest, or take ./vmtest.sh test NAME, which brings its own' >&2; exit 1; }
-	$(Q)$(PYTHON) -m pytest -q -ra --durations=10 --durations-min=20 $(MUTANTS:%=--mutants=%) $(if $(T),$(T:%=tests/host/test_%.py),tests/host)
+	$(Q)$(PYTHON) -m pytest -q -ra --durations=10 --durations-min=20 $(TURN:%=--turn=%) $(if $(T),$(T:%=tests/host/test_%.py),tests/host)
 
 # What the head of this file says.
 help:

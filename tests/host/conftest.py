@@ -10,27 +10,30 @@ import pytest
 
 # Those of `vmtest.sh packages`, which installs what compiles for another architecture.
 ACROSS = "test_deb_across.py"
+# Modules that build all of the project once more: a brief run has one of them.
+BUILD_ALL = ("test_arch", "test_rpm")
 
 
 def pytest_addoption(parser):
     parser.addoption("--across", metavar="ARCHITECTURE", help=f"runs {ACROSS}")
-    parser.addoption("--mutants", metavar="I/N", help="of the mutants the I-th of N shares")
+    parser.addoption("--turn", metavar="I/N", help="what a brief run has in the I-th of N turns")
+
+
+def has_turn(item, turn, turns):
+    """Mutants show what the tests are worth, and take a compiler each."""
+    name = item.path.stem
+    if name in BUILD_ALL:
+        return BUILD_ALL.index(name) == turn % len(BUILD_ALL)
+    return not name.endswith("mutants") or zlib.crc32(item.name.encode()) % turns == turn - 1
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mutants show what the tests are worth, and take a compiler each: CI has them by turns."""
-    share = config.getoption("mutants")
-    if not share:
+    if not config.getoption("turn"):
         return
-    mine, shares = map(int, share.split("/"))
-    out = [
-        item
-        for item in items
-        if item.path.stem.endswith("mutants")
-        and zlib.crc32(item.name.encode()) % shares != mine - 1
-    ]
+    turn, turns = map(int, config.getoption("turn").split("/"))
+    out = [item for item in items if not has_turn(item, turn, turns)]
     config.hook.pytest_deselected(items=out)
-    items[:] = [item for item in items if item not in set(out)]
+    items[:] = [item for item in items if has_turn(item, turn, turns)]
 
 
 def pytest_ignore_collect(collection_path, config):

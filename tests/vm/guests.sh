@@ -211,7 +211,7 @@ do_test() {
 	fi
 	[ ${#brief[@]} -eq 0 ] || say "of the tests turn ${brief[0]#*=} of $turns: ${brief[0]} repeats it"
 	say "host tests"
-	in_root make check-host MUTANTS="${brief[*]:+${brief[0]#*=}/$turns}" </dev/null || status=$?
+	in_root make check-host TURN="${brief[*]:+${brief[0]#*=}/$turns}" </dev/null || status=$?
 	for k in "${kernels[@]}"; do
 		guest_tests "$k" test "$(sets_of "$k" | sed 's/,command//')" 1/1 || status=$?
 	done
