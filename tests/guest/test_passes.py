@@ -40,16 +40,21 @@ def quiet(loaded):
     return until(same, 20, "an end of passes")
 
 
-def test_the_timers_passes(watched, passes_go_on):
-    """Of each pass the first call is the first, and nobody asked."""
-    lab, loaded = watched
-    with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
-        sending = upload(conn, SIZE)
-        sending.reached(0.1)
+def amid_outage(lab, conn, loaded):
+    """The counts after an upload of which the second path dies."""
+    with lab.outage(1, "loss") as (kill, revive):
+        sending = upload(conn, SIZE).reached(0.1)
         kill()
         sending.finish().acknowledged()
         revive()
-        found = quiet(loaded)
+        return quiet(loaded)
+
+
+def test_the_timers_passes(watched, passes_go_on):
+    """Of each pass the first call is the first, and nobody asked."""
+    lab, loaded = watched
+    with connection(lab) as conn:
+        found = amid_outage(lab, conn, loaded)
     assert found[PASSES] >= found[WITH_CALLS] > 0, found
     assert found[FIRST] == found[WITH_CALLS], found
     assert (found[NEXT] > 0) == passes_go_on, found
@@ -60,15 +65,10 @@ def test_who_asked_is_told(watched):
     """Passes on request are told from the timer's, which go on amid requests."""
     lab, loaded = watched
     loaded.attach("clock")
-    with connection(lab) as conn, lab.outage(1, "loss") as (kill, revive):
+    with connection(lab) as conn:
         upload(conn, SIZE // 4).finish().acknowledged()
         alive = quiet(loaded)
-        sending = upload(conn, SIZE)
-        sending.reached(0.1)
-        kill()
-        sending.finish().acknowledged()
-        revive()
-        dead = quiet(loaded)
+        dead = amid_outage(lab, conn, loaded)
     assert 0 < dead[ASKED] <= dead[GRANTED], dead
     assert dead[FIRST] == dead[WITH_CALLS], dead
     assert dead[FIRST] - dead[ASKED] > alive[FIRST] - alive[ASKED], (alive, dead)
@@ -84,13 +84,7 @@ def test_what_was_asked_for_before_is_forgotten(watched):
         granted = quiet(loaded)[GRANTED]
         loaded.detach_last()
         loaded.put("counts", DEAF, 0)
-        with lab.outage(1, "loss") as (kill, revive):
-            sending = upload(conn, SIZE)
-            sending.reached(0.1)
-            kill()
-            sending.finish().acknowledged()
-            revive()
-            found = quiet(loaded)
+        found = amid_outage(lab, conn, loaded)
     assert granted > 0
     assert found[FIRST] == found[WITH_CALLS] > 0, found
     assert found[ASKED] == 0, found
