@@ -9,7 +9,6 @@ import time
 import pytest
 from cells import bench_lab, netlab
 from command import ok
-from lab import run
 from traffic import IPPROTO_MPTCP, connection, info, random_bytes
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.usefixtures("none_loaded")]
@@ -30,7 +29,6 @@ CLOSES = {
 }
 # What keeps TCP from sending it: the cork, or Nagle's rule.
 HELD = "cork", "nagle"
-ELSEWHERE = "elsewhere"
 OPTIONS = {"cork": socket.TCP_CORK, "nodelay": socket.TCP_NODELAY}
 
 
@@ -128,16 +126,13 @@ def of_the_default(size, held, plain):
 
 
 @pytest.fixture(params=[False, True], ids=["alone", "another_namespace_opted_in"])
-def elsewhere(request):
-    """Is there a namespace that has early copies?"""
-    if not request.param:
-        yield
-        return
-    run("ip", "netns", "add", ELSEWHERE)
-    ok("use", "default", "--reinject", "--netns", ELSEWHERE)
+def elsewhere(request, net):
+    """Has another namespace early copies?"""
+    if request.param:
+        ok("use", "default", "--reinject", "--netns", net.name)
     yield
-    ok("use", "default", "--netns", ELSEWHERE)
-    run("ip", "netns", "del", ELSEWHERE)
+    if request.param:
+        ok("use", "default", "--netns", net.name)
 
 
 @pytest.mark.parametrize("size", SIZES)
