@@ -20,7 +20,8 @@ from tracer import FAR, trace
 from traffic import connection, download
 
 FAILED, USAGE = 1, 2
-SIZE = 192 << 10
+# With 64 KB at once, as a busy guest decides, enough for a dozen decisions.
+SIZE = 1 << 20
 # Of all one of each kind on every kernel: conftest.py
 KINDS = ("bpf_ecf", "bpf_redundant", "bpf_cfs")
 OTHERS = tuple(name for name in NAMES if name not in KINDS)
@@ -42,7 +43,7 @@ def record(two_paths, file, name, *options, end=signal.SIGINT):
         download(conn, SIZE).finish().acknowledged()
         ended = t.end(end)
     assert not t.decisions()
-    assert ended["recorded"] == ended["seen"] > 5
+    assert ended["recorded"] == ended["seen"] > 10
     assert ended["lost"] == 0
     return ended
 
@@ -62,7 +63,7 @@ def exactly(two_paths, shared, tmp_path, name):
     assert told["decisions"] == ended["recorded"]
     assert recorded["scheduler"] == f"{name} (as recorded)"
     assert recorded["decisions"] == told["decisions"] - told["glances"] - told["without_state"]
-    assert recorded["same"] == recorded["decisions"] > 2, told["instead"]
+    assert recorded["same"] == recorded["decisions"] > 5, told["instead"]
     assert told["without_state"] <= 2
 
 
@@ -93,8 +94,8 @@ def test_two_of_one_name(two_paths, tmp_path):
                 trace("--record", tmp_path / "two", "--netns", lab.server.name) as t,
                 connection(lab) as new,
             ):
-                download(kept, 8 * SIZE).finish().acknowledged()
-                download(new, 8 * SIZE).finish().acknowledged()
+                download(kept, 2 * SIZE).finish().acknowledged()
+                download(new, 2 * SIZE).finish().acknowledged()
                 t.end()
         lab.server.scheduler = "default"
         ok("unload", "bpf_ecf")
@@ -102,7 +103,7 @@ def test_two_of_one_name(two_paths, tmp_path):
     names = ["bpf_ecf (as recorded)", "bpf_ecf (as recorded, 2)"]
     assert sorted(s["scheduler"] for s in told) == names
     for one in told:
-        assert one["as_recorded"] and one["same"] == one["decisions"] > 2, told
+        assert one["as_recorded"] and one["same"] == one["decisions"] > 5, told
 
 
 def counted(file):
@@ -128,7 +129,7 @@ def test_a_terminal_that_goes_takes_nothing_with_it(two_paths, _shared, tmp_path
         t.process.send_signal(signal.SIGSTOP)
         with connection(lab.endpoints()) as conn:
             lab.server.scheduler = "bpf_ecf"
-            download(conn, 160 * SIZE).finish().acknowledged()
+            download(conn, 30 << 20).finish().acknowledged()
         t.hang_up()
         t.process.send_signal(signal.SIGCONT)
         assert t.process.wait(FAR) == 0
@@ -196,7 +197,7 @@ def test_it_takes_nothing_of_this_machine(recording):
         )
     assert done.returncode == 0, done.stderr
     (recorded,) = json.loads(done.stdout)["schedulers"]
-    assert recorded["same"] == recorded["decisions"] > 2
+    assert recorded["same"] == recorded["decisions"] > 5
 
 
 def test_root_reads_it_without_rights(recording):

@@ -130,13 +130,13 @@ def test_a_download(lab, name):
     with trace("--netns", lab.server.name) as traced:
         assert traced.events("scheduler-traced", scheduler=name)
         with connection(lab) as conn:
-            download(conn, 1 << 20).finish().acknowledged()
+            download(conn, 4 << 20).finish().acknowledged()
             token = info(conn.server).token
             ended = traced.end()
             now = stats_of(token, lab.server)
     told = traced.decisions()
     assert traced.tokens() == {token}
-    assert ended["lost"] == 0 and ended["seen"] == ended["shown"] == len(told) > 20
+    assert ended["lost"] == 0 and ended["seen"] == ended["shown"] == len(told) > 50
     assert {e["scheduler"] for e in told} == {name}
     assert {e["policy"] for e in told} <= {name.removeprefix("bpf_"), None}
     assert {e["netns"] for e in told} == {lab.server.name}
